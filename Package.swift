@@ -1,0 +1,60 @@
+// swift-tools-version: 6.2
+// The manifest is the architecture: every arrow between modules stands here and nowhere else.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// C code is optimised in every configuration: a debug build still has usable kernels.
+let optimised: [CSetting] = [.define("_GNU_SOURCE")]
+
+let package = Package(
+  name: "troika",
+  products: [
+    .library(name: "Troika", targets: ["Troika"]),
+    .executable(name: "troika", targets: ["Bench"]),
+  ],
+  targets: [
+    .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
+    .systemLibrary(name: "CNuma", pkgConfig: "numa", providers: [.apt(["libnuma-dev"])]),
+    .systemLibrary(name: "CVulkan", pkgConfig: "vulkan", providers: [.apt(["libvulkan-dev"])]),
+    .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+    .systemLibrary(
+      name: "CFFmpeg", pkgConfig: "libavformat",
+      providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"])]),
+    .target(name: "CKernels", cSettings: optimised, linkerSettings: [.linkedLibrary("m")]),
+    .target(
+      name: "CMedia", dependencies: ["CVips", "CFFmpeg"], cSettings: optimised,
+      linkerSettings: [
+        .linkedLibrary("avcodec"), .linkedLibrary("avutil"), .linkedLibrary("swscale"),
+        .linkedLibrary("swresample"), .linkedLibrary("m"),
+      ]),
+
+    .target(name: "Graph", swiftSettings: strict),
+    .target(
+      name: "Devices", dependencies: ["Graph", "CKernels", "COpenBLAS", "CNuma"],
+      swiftSettings: strict),
+    .target(name: "Models", dependencies: ["Graph"], swiftSettings: strict),
+    .target(name: "Media", dependencies: ["CMedia"], swiftSettings: strict),
+    .target(
+      name: "Troika", dependencies: ["Graph", "Devices", "Models", "Media"], swiftSettings: strict),
+    .executableTarget(
+      name: "Bench", dependencies: ["Troika", "Graph", "Devices", "Models", "Media"],
+      swiftSettings: strict),
+
+    .target(name: "TestSupport", dependencies: ["Graph"], path: "Tests/TestSupport"),
+    .testTarget(name: "GraphTests", dependencies: ["Graph", "TestSupport"]),
+    .testTarget(name: "DevicesTests", dependencies: ["Devices", "Graph", "TestSupport"]),
+    .testTarget(name: "ModelsTests", dependencies: ["Models", "Graph", "TestSupport"]),
+    .testTarget(name: "MediaTests", dependencies: ["Media", "TestSupport"]),
+    .testTarget(
+      name: "TroikaTests",
+      dependencies: ["Troika", "Graph", "Devices", "Models", "Media", "TestSupport"]),
+    .testTarget(name: "BenchTests", dependencies: ["TestSupport"]),
+    .testTarget(name: "ArchitectureTests", dependencies: ["TestSupport"]),
+  ]
+)

@@ -1,0 +1,1 @@
+int troika_ckernels_placeholder;

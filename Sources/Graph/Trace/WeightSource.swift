@@ -1,0 +1,12 @@
+/// Where the constants of a graph come from: a checkpoint folder, a bundle, or random numbers.
+///
+/// Tracing asks only for types; bytes are asked for when a unit compiles a segment.
+public protocol WeightSource: Sendable {
+  /// The type of a named tensor, or nil where there is none.
+  func type(of name: String) -> TensorType?
+
+  /// The bytes of a named tensor, row-major, valid as long as this source lives.
+  ///
+  /// - Throws: where the tensor is absent or its file cannot be read.
+  func bytes(of name: String) throws -> UnsafeRawBufferPointer
+}

@@ -1,0 +1,71 @@
+/// A run of operations on one unit, as a program of its own.
+public struct Segment: Hashable, Sendable {
+  /// The unit it runs on.
+  public let unit: UnitID
+  /// The operations, with the values that cross the boundary as inputs and outputs.
+  public let graph: Graph
+
+  /// A segment from its parts.
+  public init(unit: UnitID, graph: Graph) {
+    self.unit = unit
+    self.graph = graph
+  }
+
+  /// Operations, sources not counted.
+  public var operationCount: Int { graph.nodes.count { !$0.isSource } }
+}
+
+extension Graph {
+  /// Cuts the graph into maximal runs of one unit, in an order in which they can run.
+  ///
+  /// Values crossing a cut are named `%N` after their node; inputs and outputs of the graph keep
+  /// their names.
+  ///
+  /// - Parameter unit: where each operation runs.
+  public func segments(
+    placing unit: (Node) -> UnitID
+  ) throws(GraphError) -> [Segment] {
+    var groups: [(unit: UnitID, nodes: [Node])] = []
+    for node in nodes where !node.isSource {
+      let choice = unit(node)
+      if groups.last?.unit == choice {
+        groups[groups.count - 1].nodes.append(node)
+      } else {
+        groups.append((choice, [node]))
+      }
+    }
+    var segments: [Segment] = []
+    for (index, group) in groups.enumerated() {
+      let name = groups.count == 1 ? self.name : "\(self.name)/\(index)"
+      segments.append(
+        Segment(unit: group.unit, graph: try subgraph(named: name, of: group.nodes)))
+    }
+    return segments
+  }
+
+  private func subgraph(named name: String, of members: [Node]) throws(GraphError) -> Graph {
+    var result = Graph(name: name)
+    let inside = Set(members.map(\.id))
+    var mapping: [Int: Int] = [:]
+    for node in members {
+      for input in node.inputs where mapping[input] == nil && !inside.contains(input) {
+        let source = nodes[input]
+        let op: Op = source.isWeight ? source.op : .input
+        let label = source.isSource ? source.name : "%\(input)"
+        mapping[input] = result.append(source: op, type: source.type, name: label)
+      }
+    }
+    for node in members {
+      mapping[node.id] = try result.copy(node, inputs: node.inputs.compactMap { mapping[$0] })
+    }
+    let readers = nodes.filter { !inside.contains($0.id) }.flatMap(\.inputs)
+    for output in outputs where inside.contains(output.node) {
+      let isState = output.isState && result.inputs.contains { $0.name == output.name }
+      result.addOutput(output.name, mapping[output.node] ?? -1, isState: isState)
+    }
+    for id in Set(readers).intersection(inside).sorted() {
+      result.addOutput("%\(id)", mapping[id] ?? -1)
+    }
+    return result
+  }
+}

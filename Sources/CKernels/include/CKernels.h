@@ -1,1 +1,160 @@
+// Kernels for this machine's processor: plain C behind one table per instruction set, chosen when
+// the process starts. All matrices are row-major; all activations are f32 unless said otherwise.
+#ifndef TROIKA_CKERNELS_H
+#define TROIKA_CKERNELS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// MARK: - Threads
+
+/// A fixed set of worker threads. One caller at a time; the caller works too.
+typedef struct tk_pool tk_pool;
+
+/// One task of a parallel loop; `worker` is below the number of threads.
+typedef void (*tk_task)(void *context, int task, int worker);
+
+/// Starts `threads - 1` workers, pinned to `cpus[1…]` where given. NULL where none can be had.
+tk_pool *tk_pool_create(int threads, const int *cpus);
+void tk_pool_destroy(tk_pool *pool);
+int tk_pool_threads(const tk_pool *pool);
+
+/// Runs tasks 0…count-1 on all threads and returns when all are over.
+void tk_pool_run(tk_pool *pool, int count, tk_task task, void *context);
+
+/// Pins the calling thread to one processor; false where the system refuses.
+bool tk_pin_thread(int cpu);
+
+// MARK: - Weights
+
+/// How the numbers of a constant matrix are stored.
+typedef enum {
+  TK_F32,
+  TK_F16,
+  TK_BF16,
+  TK_INT8_BLOCK32,
+  TK_INT8_ROW,
+  TK_INT4_BLOCK32,
+  TK_INT4_PALETTE32
+} tk_format;
+
+/// A constant matrix `[rows, columns]`.
+typedef struct {
+  const void *data;
+  tk_format format;
+  size_t rows;
+  size_t columns;
+} tk_matrix;
+
+/// `count` numbers of one row from `column` on; block formats start at a multiple of 32.
+void tk_expand(const tk_matrix *matrix, size_t row, size_t column, size_t count, float *out);
+
+// MARK: - Matrix products
+
+/// Scratch bytes that `tk_linear` needs for `rows` rows of activations.
+size_t tk_linear_scratch(const tk_pool *pool, size_t rows, const tk_matrix *weight);
+
+/// `y[r, n] = Σ_k x[r, k] · weight[n, k] + bias[n]`; `bias` may be NULL.
+void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weight,
+               const float *bias, float *y, void *scratch);
+
+// MARK: - Attention
+
+/// Queries over one run of keys, or over a ring of past keys and a run of new ones.
+typedef struct {
+  const float *query;     // [tokens, heads, size]
+  const float *keys;      // [newRows, groups, size]
+  const float *values;    // [newRows, groups, size]
+  const float *pastKeys;  // [pastRows, groups, size], NULL without a past
+  const float *pastValues;
+  const int32_t *blocks;  // [newRows], NULL where nothing sees its whole block
+  float *out;             // [tokens, heads, size]
+  size_t tokens, heads, groups, size, newRows, pastRows;
+  int64_t position;       // of the first new row
+  int64_t queryPosition;  // of the first query
+  int64_t window;         // positions a query sees; 0: all
+  bool causal;
+  float scale;
+} tk_attention;
+
+/// Scratch bytes that `tk_attend` needs.
+size_t tk_attention_scratch(const tk_pool *pool, const tk_attention *problem);
+void tk_attend(tk_pool *pool, const tk_attention *problem, void *scratch);
+
+/// Local attention with relative keys: `q, k, v [tokens, heads, size]`,
+/// `relative [window + 1, heads, size]`; keys from `count` on are hidden.
+typedef struct {
+  const float *query, *keys, *values, *relative;
+  float *out;
+  size_t tokens, heads, size, window, count;
+  float softcap;
+} tk_banded;
+void tk_attend_banded(tk_pool *pool, const tk_banded *problem);
+
+// MARK: - Rows and elements, one thread
+
+/// Functions of one number.
+typedef enum {
+  TK_GELU,
+  TK_SILU,
+  TK_SIGMOID,
+  TK_RELU,
+  TK_TANH,
+  TK_SOFTPLUS,
+  TK_EXP
+} tk_unary;
+
+/// Functions of two numbers.
+typedef enum { TK_ADD, TK_SUBTRACT, TK_MULTIPLY, TK_DIVIDE, TK_MAXIMUM, TK_MINIMUM } tk_binary;
+
+/// What one instruction set offers.
+typedef struct {
+  const char *name;
+  int lanes;
+  void (*unary)(tk_unary kind, const float *x, float *y, size_t count);
+  void (*binary)(tk_binary kind, const float *a, const float *b, float *y, size_t count);
+  /// `b` is one number for all.
+  void (*binaryScalar)(tk_binary kind, const float *a, float b, float *y, size_t count);
+  void (*affine)(const float *x, float *y, float scale, float offset, size_t count);
+  void (*clamp)(const float *x, float *y, float lower, float upper, size_t count);
+  void (*softcap)(const float *x, float *y, float cap, size_t count);
+  void (*gatedGelu)(const float *gate, const float *up, float *y, size_t count);
+  void (*rmsNorm)(const float *x, const float *weight, float *y, size_t rows, size_t width,
+                  float epsilon);
+  void (*layerNorm)(const float *x, const float *weight, float *y, size_t rows, size_t width,
+                    float epsilon);
+  void (*softmax)(const float *x, float *y, size_t rows, size_t width);
+  /// `x [rows, heads, size]`, `table [rows, size]`.
+  void (*rotate)(const float *x, const float *table, float *y, size_t rows, size_t heads,
+                 size_t size, size_t axes);
+} tk_rows;
+
+/// The best table this processor runs.
+const tk_rows *tk_rows_best(void);
+/// A table by name (`avx512`, `avx2`, `portable`); NULL where this processor lacks it.
+const tk_rows *tk_rows_named(const char *name);
+/// Makes every kernel use one instruction set; false where this processor lacks it. For tests.
+bool tk_use(const char *name);
+
+// MARK: - Movement
+
+/// Rows of a table by id; an id outside gives zeros.
+void tk_gather(const tk_matrix *table, const int32_t *ids, size_t count, float *out);
+/// `[rows, columns] → f32` of positions and rates; see the rotaryTable operation.
+void tk_rotary_table(const int32_t *positions, size_t count, size_t axes, const float *rates,
+                     size_t pairs, float *out);
+/// Two-dimensional convolution, channels last; `weight [outputs, channels · kh · kw]` f32.
+typedef struct {
+  const float *x;
+  const float *weight;
+  float *y;
+  size_t height, width, channels, outputs, kernelHeight, kernelWidth, stride, padding;
+} tk_conv;
+size_t tk_conv_scratch(const tk_pool *pool, const tk_conv *problem);
+void tk_conv2d(tk_pool *pool, const tk_conv *problem, void *scratch);
+/// `y[t, c] = Σ_j w[c, j] · x[t - taps + 1 + j, c]`.
+void tk_depthwise(tk_pool *pool, const float *x, const float *weight, float *y, size_t rows,
+                  size_t channels, size_t taps);
+
+#endif

@@ -1,0 +1,128 @@
+// Worker threads that spin for a moment, then sleep until the next loop.
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "CKernels.h"
+
+#define SPINS 4000
+
+typedef struct {
+  tk_pool *pool;
+  int index;
+  int cpu;
+} worker_arguments;
+
+struct tk_pool {
+  int threads;
+  pthread_t *handles;
+  worker_arguments *arguments;
+  pthread_mutex_t mutex;
+  pthread_cond_t wake;
+  atomic_uint generation;
+  atomic_int next;
+  atomic_int running;
+  atomic_bool closing;
+  int count;
+  tk_task task;
+  void *context;
+};
+
+bool tk_pin_thread(int cpu) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+}
+
+static void work(tk_pool *pool, int worker) {
+  for (;;) {
+    int index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+    if (index >= pool->count) return;
+    pool->task(pool->context, index, worker);
+  }
+}
+
+static void *run_worker(void *raw) {
+  worker_arguments *arguments = raw;
+  tk_pool *pool = arguments->pool;
+  if (arguments->cpu >= 0) tk_pin_thread(arguments->cpu);
+  unsigned seen = 0;
+  for (;;) {
+    for (int spin = 0; spin < SPINS; spin++) {
+      if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen) break;
+      __builtin_ia32_pause();
+    }
+    if (atomic_load_explicit(&pool->generation, memory_order_acquire) == seen) {
+      pthread_mutex_lock(&pool->mutex);
+      while (atomic_load_explicit(&pool->generation, memory_order_acquire) == seen)
+        pthread_cond_wait(&pool->wake, &pool->mutex);
+      pthread_mutex_unlock(&pool->mutex);
+    }
+    if (atomic_load(&pool->closing)) return NULL;
+    seen = atomic_load_explicit(&pool->generation, memory_order_acquire);
+    work(pool, arguments->index);
+    atomic_fetch_sub_explicit(&pool->running, 1, memory_order_release);
+  }
+}
+
+static void announce(tk_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
+  pthread_cond_broadcast(&pool->wake);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+tk_pool *tk_pool_create(int threads, const int *cpus) {
+  if (threads < 1) return NULL;
+  tk_pool *pool = calloc(1, sizeof *pool);
+  if (!pool) return NULL;
+  pool->handles = calloc((size_t)threads, sizeof *pool->handles);
+  pool->arguments = calloc((size_t)threads, sizeof *pool->arguments);
+  pthread_mutex_init(&pool->mutex, NULL);
+  pthread_cond_init(&pool->wake, NULL);
+  pool->threads = 1;
+  if (!pool->handles || !pool->arguments) return pool;
+  for (int index = 1; index < threads; index++) {
+    pool->arguments[index] = (worker_arguments){pool, index, cpus ? cpus[index] : -1};
+    if (pthread_create(&pool->handles[index], NULL, run_worker, &pool->arguments[index])) break;
+    pool->threads++;
+  }
+  return pool;
+}
+
+void tk_pool_destroy(tk_pool *pool) {
+  if (!pool) return;
+  atomic_store(&pool->closing, true);
+  announce(pool);
+  for (int index = 1; index < pool->threads; index++) pthread_join(pool->handles[index], NULL);
+  pthread_mutex_destroy(&pool->mutex);
+  pthread_cond_destroy(&pool->wake);
+  free(pool->handles);
+  free(pool->arguments);
+  free(pool);
+}
+
+int tk_pool_threads(const tk_pool *pool) { return pool->threads; }
+
+void tk_pool_run(tk_pool *pool, int count, tk_task task, void *context) {
+  if (count <= 1 || pool->threads == 1) {
+    for (int index = 0; index < count; index++) task(context, index, 0);
+    return;
+  }
+  pool->task = task;
+  pool->context = context;
+  pool->count = count;
+  atomic_store(&pool->next, 0);
+  atomic_store(&pool->running, pool->threads - 1);
+  announce(pool);
+  work(pool, 0);
+  for (int spin = 0; atomic_load_explicit(&pool->running, memory_order_acquire) > 0; spin++) {
+    if (spin < SPINS)
+      __builtin_ia32_pause();
+    else
+      sched_yield();
+  }
+}

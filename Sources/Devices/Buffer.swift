@@ -1,0 +1,110 @@
+import Foundation
+public import Graph
+
+/// Memory that units of this machine's processor can reach, aligned for vectors.
+///
+/// A launch that writes a buffer must be over, by its moment, before anyone reads it; that rule is
+/// what makes sharing safe.
+public final class Buffer: @unchecked Sendable {
+  /// First byte.
+  public let pointer: UnsafeMutableRawPointer
+  /// Bytes.
+  public let byteCount: Int
+
+  /// Bytes to which buffers are aligned.
+  public static let alignment = 64
+
+  /// Zeroed memory.
+  ///
+  /// - Throws: `DeviceError.outOfMemory`.
+  public init(byteCount: Int) throws(DeviceError) {
+    var memory: UnsafeMutableRawPointer?
+    let size = max(byteCount, 1)
+    guard posix_memalign(&memory, Self.alignment, size) == 0, let memory else {
+      throw .outOfMemory(unit: "host", byteCount: byteCount)
+    }
+    memset(memory, 0, size)
+    pointer = memory
+    self.byteCount = byteCount
+  }
+
+  deinit { free(pointer) }
+}
+
+/// A tensor in memory.
+public struct Value: Sendable {
+  /// The memory.
+  public let buffer: Buffer
+  /// Where the tensor starts.
+  public let byteOffset: Int
+  /// Its format and extents; contiguous, row-major.
+  public let type: TensorType
+
+  /// A tensor over part of a buffer.
+  public init(_ buffer: Buffer, byteOffset: Int = 0, type: TensorType) {
+    self.buffer = buffer
+    self.byteOffset = byteOffset
+    self.type = type
+  }
+
+  /// A zeroed tensor in memory of its own.
+  ///
+  /// - Throws: `DeviceError.outOfMemory`.
+  public init(_ type: TensorType) throws(DeviceError) {
+    self.init(try Buffer(byteCount: type.byteCount), type: type)
+  }
+
+  /// A tensor with these numbers.
+  ///
+  /// - Throws: `DeviceError.outOfMemory`.
+  public init(_ values: [Float], _ shape: Shape) throws(DeviceError) {
+    try self.init(TensorType(.f32, shape))
+    fill(values)
+  }
+
+  /// A tensor with these integers.
+  ///
+  /// - Throws: `DeviceError.outOfMemory`.
+  public init(_ values: [Int32], _ shape: Shape) throws(DeviceError) {
+    try self.init(TensorType(.i32, shape))
+    fill(values)
+  }
+
+  private func fill<Element>(_ values: [Element]) {
+    values.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress else { return }
+      pointer.copyMemory(from: base, byteCount: bytes.count)
+    }
+  }
+
+  /// First byte.
+  public var pointer: UnsafeMutableRawPointer { buffer.pointer + byteOffset }
+
+  /// The numbers of an f32 tensor.
+  ///
+  /// - Precondition: the format is f32.
+  public var floats: [Float] {
+    precondition(type.dtype == .f32, "floats of \(type)")
+    let base = pointer.assumingMemoryBound(to: Float.self)
+    return Array(UnsafeBufferPointer(start: base, count: type.shape.elementCount))
+  }
+
+  /// The numbers of an i32 tensor.
+  ///
+  /// - Precondition: the format is i32.
+  public var integers: [Int32] {
+    precondition(type.dtype == .i32, "integers of \(type)")
+    let base = pointer.assumingMemoryBound(to: Int32.self)
+    return Array(UnsafeBufferPointer(start: base, count: type.shape.elementCount))
+  }
+
+  /// `count` rows of the outermost axis from `start`, sharing memory.
+  public func rows(_ start: Int, count: Int) -> Value {
+    let rows = type.shape[0]
+    precondition(start >= 0 && count >= 0 && start + count <= rows, "rows outside \(type)")
+    let stride = type.byteCount / max(rows, 1)
+    return Value(
+      buffer, byteOffset: byteOffset + start * stride,
+      type: TensorType(type.dtype, type.shape.replacingFirst(with: count)))
+  }
+}

@@ -1,0 +1,123 @@
+import CKernels
+import Graph
+
+/// Attention over given keys, or over a cache and this step's rows.
+struct AttentionStep: CPUStep {
+  let node: Int
+  private let inputs: [Int]
+  private let isCached: Bool
+  private var problem = tk_attention()
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph) {
+    self.node = node.id
+    inputs = node.inputs
+    let query = node.type.shape
+    problem.tokens = query[0]
+    problem.heads = query[1]
+    problem.size = query[2]
+    let keys = graph.nodes[inputs[1]].type.shape
+    problem.groups = keys[1]
+    switch node.op {
+    case .cachedAttention(let scale, let window):
+      isCached = true
+      problem.scale = scale
+      problem.window = Int64(window ?? 0)
+      problem.causal = true
+      problem.pastRows = keys[0]
+      problem.newRows = graph.nodes[inputs[3]].type.shape[0]
+    case .attention(let scale):
+      isCached = false
+      problem.scale = scale
+      problem.newRows = keys[0]
+    default: isCached = false
+    }
+  }
+
+  func scratchByteCount(_ pool: WorkerPool) -> Int {
+    var problem = problem
+    return tk_attention_scratch(pool.handle, &problem)
+  }
+
+  func run(_ frame: Frame) {
+    var problem = problem
+    problem.query = UnsafePointer(frame.floats(inputs[0]))
+    problem.out = frame.floats(node)
+    if isCached {
+      problem.pastKeys = UnsafePointer(frame.floats(inputs[1]))
+      problem.pastValues = UnsafePointer(frame.floats(inputs[2]))
+      problem.keys = UnsafePointer(frame.floats(inputs[3]))
+      problem.values = UnsafePointer(frame.floats(inputs[4]))
+      problem.queryPosition = Int64(frame.integers(inputs[5])[0])
+      problem.position = Int64(frame.integers(inputs[6])[0])
+      if inputs.count > 7 { problem.blocks = UnsafePointer(frame.integers(inputs[7])) }
+    } else {
+      problem.keys = UnsafePointer(frame.floats(inputs[1]))
+      problem.values = UnsafePointer(frame.floats(inputs[2]))
+      if inputs.count > 3 {
+        problem.newRows = min(problem.newRows, Int(max(frame.integers(inputs[3])[0], 1)))
+      }
+    }
+    tk_attend(frame.pool.handle, &problem, frame.arena + scratchOffset)
+  }
+}
+
+/// Local attention with relative keys.
+struct BandedAttentionStep: CPUStep {
+  let node: Int
+  private let inputs: [Int]
+  private var problem = tk_banded()
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph) {
+    self.node = node.id
+    inputs = node.inputs
+    let query = node.type.shape
+    problem.tokens = query[0]
+    problem.heads = query[1]
+    problem.size = query[2]
+    if case .bandedAttention(let window, let softcap) = node.op {
+      problem.window = window
+      problem.softcap = softcap
+    }
+  }
+
+  func run(_ frame: Frame) {
+    var problem = problem
+    problem.query = UnsafePointer(frame.floats(inputs[0]))
+    problem.keys = UnsafePointer(frame.floats(inputs[1]))
+    problem.values = UnsafePointer(frame.floats(inputs[2]))
+    problem.relative = UnsafePointer(frame.floats(inputs[3]))
+    problem.count = Int(max(frame.integers(inputs[4])[0], 0))
+    problem.out = frame.floats(node)
+    tk_attend_banded(frame.pool.handle, &problem)
+  }
+}
+
+/// Writes new rows into a cache. Runs after everything that reads the cache as it was.
+struct CacheUpdateStep: CPUStep {
+  let node: Int
+  private let inputs: [Int]
+  private let cache: TensorType
+  private let newRows: Int
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph) {
+    self.node = node.id
+    inputs = node.inputs
+    cache = node.type
+    newRows = graph.nodes[inputs[1]].type.shape[0]
+  }
+
+  func run(_ frame: Frame) {
+    let (old, target) = (frame.raw(inputs[0]), frame.raw(node))
+    if old != target { target.copyMemory(from: old, byteCount: cache.byteCount) }
+    let position = Int(frame.integers(inputs[2])[0])
+    let count = min(newRows, Int(max(frame.integers(inputs[3])[0], 0)))
+    let rowBytes = cache.byteCount / max(cache.shape[0], 1)
+    for row in 0..<count {
+      (target + (position + row) % cache.shape[0] * rowBytes)
+        .copyMemory(from: frame.raw(inputs[1]) + row * rowBytes, byteCount: rowBytes)
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import CKernels
+import Graph
+
+/// Turns a segment into steps: views cost nothing, row operations that follow each other run as
+/// one loop, elementwise results take the place of operands that nothing reads any more.
+struct CPULowering {
+  private let graph: Graph
+  private let source: any WeightSource
+  private let pool: WorkerPool
+  private var constants: [Buffer] = []
+  private var places: [Place?]
+  private var offsets: [Int]
+  /// The node whose memory a view shares.
+  private var bases: [Int]
+  private var steps: [any CPUStep] = []
+
+  init(_ graph: Graph, over source: any WeightSource, pool: WorkerPool) throws {
+    self.graph = graph
+    self.source = source
+    self.pool = pool
+    places = Array(repeating: nil, count: graph.nodes.count)
+    offsets = Array(repeating: 0, count: graph.nodes.count)
+    bases = Array(graph.nodes.indices)
+    for node in graph.nodes { try lower(node) }
+    placeOutputs()
+  }
+
+  private mutating func lower(_ node: Node) throws {
+    switch node.op {
+    case .input: places[node.id] = .bound(node.name)
+    case .constant: try bind(node)
+    default:
+      if let offset = viewOffset(node) {
+        bases[node.id] = bases[node.inputs[0]]
+        offsets[node.id] = offsets[node.inputs[0]] + offset
+        places[node.id] = places[node.inputs[0]]
+      } else {
+        append(try CPUSteps.make(node, in: graph))
+      }
+    }
+  }
+
+  /// Constants of matrix products and gathers stay where they are mapped; all others are small and
+  /// become f32.
+  private mutating func bind(_ node: Node) throws {
+    switch node.op {
+    case .constant(.literal(let values)):
+      try own(node, values)
+    case .constant(.weight(let name)):
+      guard let mapped = try source.bytes(of: name).baseAddress else { return }
+      if node.type.dtype == .f32 || graph.readsAsMatrix(node.id) {
+        places[node.id] = .constant(UnsafeMutableRawPointer(mutating: mapped))
+      } else {
+        try own(node, ElementCoding.decode(mapped, node.type))
+      }
+    default: break
+    }
+  }
+
+  private mutating func own(_ node: Node, _ values: [Float]) throws {
+    let value = try Value(values, node.type.shape)
+    constants.append(value.buffer)
+    places[node.id] = .constant(value.pointer)
+  }
+
+  /// Bytes into its operand at which a node's result already lies, or nil where it is computed.
+  private func viewOffset(_ node: Node) -> Int? {
+    switch node.op {
+    case .reshape: return 0
+    case .slice(let axis, let start, _) where axis == 0:
+      let operand = graph.nodes[node.inputs[0]].type
+      return start * operand.dtype.byteCount(of: operand.shape.replacingFirst(with: 1))
+    default: return nil
+    }
+  }
+
+  /// Adds a step, joining it to the loop before it where both go over the same rows.
+  private mutating func append(_ step: any CPUStep) {
+    if let row = step as? RowStep, var loop = steps.last as? RowLoop, loop.accepts(row, bases: bases) {
+      loop.append(row)
+      steps[steps.count - 1] = loop
+    } else if let row = step as? RowStep {
+      steps.append(RowLoop(row))
+    } else {
+      steps.append(step)
+    }
+  }
+
+  private mutating func placeOutputs() {
+    for output in graph.outputs where places[output.node] == nil && bases[output.node] == output.node {
+      places[output.node] = .bound(output.name)
+    }
+    // Views of results follow their base, wherever it went.
+    for node in graph.nodes where bases[node.id] != node.id {
+      places[node.id] = places[bases[node.id]]
+    }
+  }
+
+  /// The program with every value placed.
+  func finish() -> LoweredProgram {
+    var ordered = steps.filter { !($0 is CacheUpdateStep) } + steps.filter { $0 is CacheUpdateStep }
+    var places = self.places
+    let layout = layout(of: ordered)
+    for (node, offset) in layout.offsets { places[node] = .arena(offset: offset) }
+    for node in graph.nodes where bases[node.id] != node.id && places[node.id] == nil {
+      places[node.id] = places[bases[node.id]]
+    }
+    for index in ordered.indices { ordered[index].scratchOffset = layout.scratch[index] ?? 0 }
+    let copies = graph.outputs.filter { places[$0.node] != .bound($0.name) || offsets[$0.node] != 0 }
+    return LoweredProgram(
+      graph: graph, steps: ordered, places: places, offsets: offsets,
+      arenaByteCount: layout.byteCount, copies: copies.map { ($0.node, $0.name) },
+      constants: constants, source: source)
+  }
+
+  private func layout(
+    of steps: [any CPUStep]
+  ) -> (offsets: [Int: Int], scratch: [Int: Int], byteCount: Int) {
+    var lifetimes: [Int: ClosedRange<Int>] = [:]
+    for (index, step) in steps.enumerated() {
+      for node in step.results where places[node] == nil { lifetimes[node] = index...index }
+    }
+    for (index, step) in steps.enumerated() {
+      for node in step.results {
+        for input in graph.nodes[node].inputs {
+          let base = bases[input]
+          guard let life = lifetimes[base] else { continue }
+          lifetimes[base] = life.lowerBound...max(life.upperBound, index)
+        }
+      }
+    }
+    for output in graph.outputs {
+      let base = bases[output.node]
+      guard let life = lifetimes[base] else { continue }
+      lifetimes[base] = life.lowerBound...steps.count
+    }
+    let shared = inPlace(steps, lifetimes)
+    for (node, host) in shared {
+      guard let mine = lifetimes[node], let other = lifetimes[host] else { continue }
+      lifetimes[host] = min(mine.lowerBound, other.lowerBound)...max(mine.upperBound, other.upperBound)
+    }
+    var values = lifetimes.filter { shared[$0.key] == nil }.map {
+      (node: $0.key, byteCount: graph.nodes[$0.key].type.byteCount, lifetime: $0.value)
+    }
+    let scratchBase = graph.nodes.count
+    for (index, step) in steps.enumerated() {
+      let size = step.scratchByteCount(pool)
+      if size > 0 { values.append((scratchBase + index, size, index...index)) }
+    }
+    let plan = MemoryPlan(values)
+    var offsets: [Int: Int] = [:]
+    var scratch: [Int: Int] = [:]
+    for (node, placement) in plan.placements {
+      if node >= scratchBase {
+        scratch[node - scratchBase] = placement.offset
+      } else {
+        offsets[node] = placement.offset
+      }
+    }
+    for (node, host) in shared { offsets[node] = offsets[host] }
+    return (offsets, scratch, plan.byteCount)
+  }
+
+  /// Results of row operations that may overwrite their first operand: it dies there, has the same
+  /// size, and no one else reads it afterwards. Maps each to the value whose memory it takes.
+  private func inPlace(
+    _ steps: [any CPUStep], _ lifetimes: [Int: ClosedRange<Int>]
+  ) -> [Int: Int] {
+    var hosts: [Int: Int] = [:]
+    var readers = [Int](repeating: 0, count: graph.nodes.count)
+    for node in graph.nodes where bases[node.id] == node.id {
+      for input in Set(node.inputs.map { bases[$0] }) { readers[input] += 1 }
+    }
+    let outputs = Set(graph.outputs.map { bases[$0.node] })
+    for case let loop as RowLoop in steps {
+      for step in loop.steps where step.overwrites {
+        let operand = bases[graph.nodes[step.node].inputs[0]]
+        guard lifetimes[step.node] != nil, lifetimes[operand] != nil, readers[operand] == 1,
+          !outputs.contains(operand),
+          graph.nodes[operand].type.byteCount == graph.nodes[step.node].type.byteCount,
+          offsets[graph.nodes[step.node].inputs[0]] == 0
+        else { continue }
+        hosts[step.node] = hosts[operand] ?? operand
+      }
+    }
+    return hosts
+  }
+}
+
+extension Graph {
+  /// Whether a constant is only read as a matrix or table, perhaps through views.
+  func readsAsMatrix(_ constant: Int) -> Bool {
+    let readers = nodes.filter { $0.inputs.contains(constant) }
+    return !readers.isEmpty
+      && readers.allSatisfy { reader in
+        switch reader.op {
+        case .linear: reader.inputs[1] == constant && reader.inputs[0] != constant
+        case .gather: reader.inputs[0] == constant
+        case .reshape, .slice(axis: 0, start: _, count: _): readsAsMatrix(reader.id)
+        default: false
+        }
+      }
+  }
+}

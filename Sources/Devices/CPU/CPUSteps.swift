@@ -1,0 +1,182 @@
+import CKernels
+import Graph
+
+/// The step that runs one operation.
+enum CPUSteps {
+  static func make(_ node: Node, in graph: Graph) throws(DeviceError) -> any CPUStep {
+    if let row = RowStepMaker(node, in: graph).make() { return row }
+    switch node.op {
+    case .linear: return LinearStep(node, in: graph)
+    case .attention, .cachedAttention: return AttentionStep(node, in: graph)
+    case .bandedAttention: return BandedAttentionStep(node, in: graph)
+    case .cacheUpdate: return CacheUpdateStep(node, in: graph)
+    case .gather: return GatherStep(node, in: graph)
+    case .rotaryTable: return RotaryTableStep(node, in: graph)
+    case .conv2D(let stride, let padding):
+      return ConvolutionStep(node, in: graph, stride: stride, padding: padding)
+    case .causalDepthwiseConv: return DepthwiseStep(node, in: graph)
+    case .binary(let kind): return BroadcastStep(node, in: graph, kind)
+    case .slice, .concat, .pad, .transpose, .reduce:
+      if let step = MovementSteps.make(node, in: graph) { return step }
+    default: break
+    }
+    throw .declined(unit: "cpu", node: node.name, reason: "no kernel for \(node.op.text)")
+  }
+}
+
+extension DType {
+  /// The kernels' name of the format.
+  var kernelFormat: tk_format {
+    switch self {
+    case .f32, .i32: TK_F32
+    case .f16: TK_F16
+    case .bf16: TK_BF16
+    case .int8Block32: TK_INT8_BLOCK32
+    case .int8Row: TK_INT8_ROW
+    case .int4Block32: TK_INT4_BLOCK32
+    case .int4Palette32: TK_INT4_PALETTE32
+    }
+  }
+}
+
+struct LinearStep: CPUStep {
+  let node: Int
+  private let input: Int
+  private let weight: Int
+  private let bias: Int?
+  private let rows: Int
+  private let weightType: TensorType
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph) {
+    self.node = node.id
+    input = node.inputs[0]
+    weight = node.inputs[1]
+    bias = node.inputs.count > 2 ? node.inputs[2] : nil
+    rows = node.type.shape.rowCount
+    let type = graph.nodes[weight].type
+    weightType = graph.readsAsMatrix(weight) ? type : TensorType(.f32, type.shape)
+  }
+
+  private func matrix(_ data: UnsafeRawPointer?) -> tk_matrix {
+    tk_matrix(
+      data: data, format: weightType.dtype.kernelFormat, rows: weightType.shape[0],
+      columns: weightType.shape[1])
+  }
+
+  func scratchByteCount(_ pool: WorkerPool) -> Int {
+    var matrix = matrix(nil)
+    return tk_linear_scratch(pool.handle, rows, &matrix)
+  }
+
+  func run(_ frame: Frame) {
+    var matrix = matrix(frame.raw(weight))
+    tk_linear(
+      frame.pool.handle, frame.floats(input), rows, &matrix,
+      bias.map { UnsafePointer(frame.floats($0)) }, frame.floats(node),
+      frame.arena + scratchOffset)
+  }
+}
+
+struct GatherStep: CPUStep {
+  let node: Int
+  private let table: Int
+  private let ids: Int
+  private let tableType: TensorType
+  private let count: Int
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph) {
+    self.node = node.id
+    table = node.inputs[0]
+    ids = node.inputs[1]
+    tableType = graph.nodes[table].type
+    count = node.type.shape[0]
+  }
+
+  func run(_ frame: Frame) {
+    var matrix = tk_matrix(
+      data: frame.raw(table), format: tableType.dtype.kernelFormat, rows: tableType.shape[0],
+      columns: tableType.shape.elementCount / max(tableType.shape[0], 1))
+    tk_gather(&matrix, frame.integers(ids), count, frame.floats(node))
+  }
+}
+
+struct RotaryTableStep: CPUStep {
+  let node: Int
+  private let positions: Int
+  private let rates: Int
+  private let shape: Shape
+  private let pairs: Int
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph) {
+    self.node = node.id
+    positions = node.inputs[0]
+    rates = node.inputs[1]
+    shape = graph.nodes[positions].type.shape
+    pairs = graph.nodes[rates].type.shape[0]
+  }
+
+  func run(_ frame: Frame) {
+    tk_rotary_table(
+      frame.integers(positions), shape[0], shape[1], frame.floats(rates), pairs,
+      frame.floats(node))
+  }
+}
+
+struct ConvolutionStep: CPUStep {
+  let node: Int
+  private let inputs: [Int]
+  private var problem = tk_conv()
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph, stride: Int, padding: Int) {
+    self.node = node.id
+    inputs = node.inputs
+    let image = graph.nodes[inputs[0]].type.shape
+    let weight = graph.nodes[inputs[1]].type.shape
+    problem.height = image[0]
+    problem.width = image[1]
+    problem.channels = image[2]
+    problem.outputs = weight[0]
+    problem.kernelHeight = weight[2]
+    problem.kernelWidth = weight[3]
+    problem.stride = stride
+    problem.padding = padding
+  }
+
+  func scratchByteCount(_ pool: WorkerPool) -> Int {
+    var problem = problem
+    return tk_conv_scratch(pool.handle, &problem)
+  }
+
+  func run(_ frame: Frame) {
+    var problem = problem
+    problem.x = UnsafePointer(frame.floats(inputs[0]))
+    problem.weight = UnsafePointer(frame.floats(inputs[1]))
+    problem.y = frame.floats(node)
+    tk_conv2d(frame.pool.handle, &problem, frame.arena + scratchOffset)
+  }
+}
+
+struct DepthwiseStep: CPUStep {
+  let node: Int
+  private let inputs: [Int]
+  private let shape: Shape
+  private let taps: Int
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph) {
+    self.node = node.id
+    inputs = node.inputs
+    shape = node.type.shape
+    taps = graph.nodes[inputs[1]].type.shape.last
+  }
+
+  func run(_ frame: Frame) {
+    tk_depthwise(
+      frame.pool.handle, frame.floats(inputs[0]), frame.floats(inputs[1]), frame.floats(node),
+      shape[0], shape[1], taps)
+  }
+}

@@ -1,0 +1,65 @@
+public import Graph
+
+/// Something that runs segments: the five things every horse can do.
+public protocol ComputeUnit: Sendable {
+  /// What it runs, as data.
+  var profile: UnitProfile { get }
+
+  /// Memory that its programs read and write, zeroed.
+  func allocate(byteCount: Int) throws(DeviceError) -> Buffer
+
+  /// Makes a segment ready to launch.
+  ///
+  /// - Throws: where an operation is declined or a constant cannot be read.
+  func compile(_ segment: Segment, over source: any WeightSource) throws -> any Executable
+
+  /// Copies a value once the moments have come.
+  func copy(_ source: Value, to target: Value, after: [Moment]) -> Moment
+
+  /// Blocks until a moment has come.
+  ///
+  /// - Throws: what made the launch fail.
+  func wait(for moment: Moment) throws
+}
+
+/// A segment that is ready to launch.
+public protocol Executable: Sendable {
+  /// Bytes of intermediate results.
+  var arenaByteCount: Int { get }
+
+  /// Runs the segment once the moments have come; returns at once.
+  ///
+  /// - Parameter bindings: a value for every input and output by name. State outputs may share
+  ///   memory with their inputs.
+  /// - Throws: where a binding is absent or has another type.
+  func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment
+}
+
+extension ComputeUnit {
+  /// Memory of this machine's processor.
+  public func allocate(byteCount: Int) throws(DeviceError) -> Buffer {
+    try Buffer(byteCount: byteCount)
+  }
+
+  /// Blocks until a moment has come.
+  ///
+  /// - Throws: what made the launch fail.
+  public func wait(for moment: Moment) throws { try moment.wait() }
+}
+
+extension Graph {
+  /// Checks that every input and output is bound with its type.
+  ///
+  /// - Throws: `DeviceError.binding` for the first that is not.
+  func check(_ bindings: [String: Value]) throws(DeviceError) {
+    let wanted = inputs.map { ($0.name, $0.type) } + outputs.map { ($0.name, nodes[$0.node].type) }
+    for (binding, type) in wanted {
+      guard let value = bindings[binding] else {
+        throw .binding(program: name, name: binding, expected: "\(type)", got: "nothing")
+      }
+      guard value.type == type else {
+        throw .binding(program: name, name: binding, expected: "\(type)", got: "\(value.type)")
+      }
+    }
+  }
+}

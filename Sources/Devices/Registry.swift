@@ -1,0 +1,47 @@
+public import Graph
+
+/// The units of this machine by name.
+public struct Registry: Sendable {
+  private var makers: [UnitID: @Sendable () throws -> any ComputeUnit]
+  private let made = UnitCache()
+
+  /// Every unit the runtime knows.
+  ///
+  /// - Parameter threads: worker threads of units on the processor.
+  public init(threads: Int) {
+    makers = [
+      .reference: { ReferenceUnit() },
+      .null: { NullUnit() },
+      .cpu: { try CPUUnit(threads: threads) },
+    ]
+  }
+
+  /// The units that exist here.
+  public var names: [UnitID] { UnitID.all.filter { makers[$0] != nil } }
+
+  /// A unit, made on first use.
+  ///
+  /// - Throws: `DeviceError.unavailable` where this machine has none.
+  public func unit(_ name: UnitID) throws -> any ComputeUnit {
+    guard let maker = makers[name] else {
+      throw DeviceError.unavailable(unit: name.name, reason: "this build has no such unit")
+    }
+    return try made.unit(name, maker)
+  }
+}
+
+/// Units made so far.
+private final class UnitCache: Sendable {
+  private let units = Protected<[UnitID: any ComputeUnit]>([:])
+
+  func unit(
+    _ name: UnitID, _ maker: @Sendable () throws -> any ComputeUnit
+  ) throws -> any ComputeUnit {
+    try units.update { units in
+      if let unit = units[name] { return unit }
+      let unit = try maker()
+      units[name] = unit
+      return unit
+    }
+  }
+}

@@ -90,26 +90,26 @@ extension BytePairEncoder {
     var table = MergeTable(capacity: values.count)
     var both: [UInt8] = []
     for (index, value) in values.enumerated() {
-      let left: Substring.UTF8View
-      let right: Substring.UTF8View
+      both.removeAll(keepingCapacity: true)
+      let middle: Int
       switch value {
       case .array(let pair) where pair.count == 2:
-        guard case .string(let first) = pair[0], case .string(let second) = pair[1] else {
+        guard case .string(let left) = pair[0], case .string(let right) = pair[1] else {
           throw mismatch(node, value, index)
         }
-        (left, right) = (first[...].utf8, second[...].utf8)
+        left.appendUTF8(to: &both)
+        middle = both.count
+        right.appendUTF8(to: &both)
       case .string(let text):
         if text.hasPrefix("#version") { continue }
-        guard let space = text.utf8.firstIndex(of: 0x20),
-          !text.utf8[text.utf8.index(after: space)...].contains(0x20)
-        else { throw mismatch(node, value, index) }
-        (left, right) = (text[..<space].utf8, text[text.utf8.index(after: space)...].utf8)
+        text.appendUTF8(to: &both)
+        guard let space = both.firstIndex(of: 0x20), both.lastIndex(of: 0x20) == space else {
+          throw mismatch(node, value, index)
+        }
+        both.remove(at: space)
+        middle = space
       default: throw mismatch(node, value, index)
       }
-      both.removeAll(keepingCapacity: true)
-      both.append(contentsOf: left)
-      let middle = both.count
-      both.append(contentsOf: right)
       guard let ids = ids(of: both, splitAt: middle, vocabulary) else {
         throw JSONNode(value, subject: node.subject, path: "model.merges[\(index)]").mismatch(
           "two tokens and their result in the vocabulary",

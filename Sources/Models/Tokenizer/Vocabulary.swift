@@ -49,17 +49,21 @@ struct Vocabulary: Sendable {
   /// The id of a token.
   func id(of token: UnsafeBufferPointer<UInt8>) -> Int? {
     var slot = Self.hash(token) & (slots.count - 1)
-    return text.withUnsafeBufferPointer { text in
-      while slots[slot] != 0 {
-        let id = Int(slots[slot]) - 1
-        if let range = ranges[id], range.count == token.count {
-          let start = Int(range.lowerBound)
-          if zip(text[start..<start + token.count], token).allSatisfy({ $0 == $1 }) { return id }
-        }
-        slot = (slot + 1) & (slots.count - 1)
-      }
-      return nil
+    while slots[slot] != 0 {
+      let id = Int(slots[slot]) - 1
+      if let range = ranges[id], range.count == token.count, holds(token, at: range) { return id }
+      slot = (slot + 1) & (slots.count - 1)
     }
+    return nil
+  }
+
+  private func holds(_ token: UnsafeBufferPointer<UInt8>, at range: Range<UInt32>) -> Bool {
+    var position = Int(range.lowerBound)
+    for byte in token {
+      guard text[position] == byte else { return false }
+      position += 1
+    }
+    return true
   }
 
   /// The id of a token.

@@ -72,8 +72,9 @@ import Testing
 
   @Test func refusesUnalignedDataWhenAsked() throws {
     let file = TextFixtures.safetensors(
-      header: #"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} "#,
-      data: [0, 0, 0x80, 0x3F]
+      header: #"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
+      data: [0, 0, 0x80, 0x3F],
+      isPadded: false
     )
     try TextFixtures.withFolder(["model.safetensors": file]) { folder in
       let checkpoint = try Checkpoint(folder: folder)

@@ -5,8 +5,8 @@ import Testing
 
 /// Paths and throw-away folders for the tests of checkpoints, tokenizers and prompts.
 enum TextFixtures {
-  static let tinyGemma4 =
-    (Bundle.module.resourceURL?.path ?? ".") + "/Fixtures/TinyGemma4"
+  static let folder = (Bundle.module.resourceURL?.path ?? ".") + "/Fixtures"
+  static let tinyGemma4 = folder + "/TinyGemma4"
 
   static func node(_ name: String) throws -> JSONNode {
     try JSONNode(file: tinyGemma4 + "/" + name)

@@ -111,6 +111,12 @@ extension String {
     return hasher.finalize()
   }
 
+  /// Appends the UTF-8 bytes to an array.
+  func appendUTF8(to bytes: inout [UInt8]) {
+    let done: Void? = utf8.withContiguousStorageIfAvailable { bytes.append(contentsOf: $0) }
+    if done == nil { bytes.append(contentsOf: utf8) }
+  }
+
   /// Whether both have the same UTF-8 bytes.
   func hasSameBytes(as other: String) -> Bool {
     let mine = utf8

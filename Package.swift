@@ -50,7 +50,9 @@ let package = Package(
     .testTarget(name: "GraphTests", dependencies: ["Graph", "TestSupport"]),
     .testTarget(name: "DevicesTests", dependencies: ["Devices", "Graph", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["Models", "Graph", "TestSupport"]),
-    .testTarget(name: "MediaTests", dependencies: ["Media", "TestSupport"]),
+    .testTarget(
+      name: "MediaTests", dependencies: ["Media", "TestSupport"], resources: [.copy("Fixtures")],
+      swiftSettings: strict),
     .testTarget(
       name: "TroikaTests",
       dependencies: ["Troika", "Graph", "Devices", "Models", "Media", "TestSupport"]),

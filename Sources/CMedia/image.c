@@ -29,20 +29,22 @@ static void start(void) {
   vips_cache_set_max_files(0);
 }
 
-/// Takes the last line libvips left behind as the reason.
+/// Takes what libvips left behind as the reason.
 static void take_error(char *error, size_t capacity) {
   char *all = vips_error_buffer_copy();
-  g_strchomp(all);
-  const char *last = strrchr(all, '\n');
-  g_strlcpy(error, *all ? (last ? last + 1 : all) : "decoding failed", capacity);
+  g_strstrip(all);
+  g_strlcpy(error, *all ? all : "its structure is broken", capacity);
   g_free(all);
 }
 
 static VipsImage *load(
-    const uint8_t *bytes, size_t length, TroikaImageLoader loader, VipsFailOn fail_on) {
+    const uint8_t *bytes, size_t length, TroikaImageLoader loader, int options) {
   VipsImage *out = NULL;
   void *data = (void *)bytes;
   VipsAccess access = VIPS_ACCESS_SEQUENTIAL;
+  VipsFailOn strict = loader == TROIKA_IMAGE_JPEG ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;
+  VipsFailOn fail_on = options & TROIKA_IMAGE_LENIENT ? VIPS_FAIL_ON_NONE : strict;
+  int n = options & TROIKA_IMAGE_ALL_FRAMES ? -1 : 1;
   int failed = -1;
   switch (loader) {
     case TROIKA_IMAGE_JPEG:
@@ -53,10 +55,12 @@ static VipsImage *load(
         data, length, &out, "access", access, "fail_on", fail_on, "unlimited", TRUE, NULL);
       break;
     case TROIKA_IMAGE_WEBP:
-      failed = vips_webpload_buffer(data, length, &out, "access", access, "fail_on", fail_on, NULL);
+      failed = vips_webpload_buffer(
+        data, length, &out, "access", access, "fail_on", fail_on, "n", n, NULL);
       break;
     case TROIKA_IMAGE_GIF:
-      failed = vips_gifload_buffer(data, length, &out, "access", access, "fail_on", fail_on, NULL);
+      failed = vips_gifload_buffer(
+        data, length, &out, "access", access, "fail_on", fail_on, "n", n, NULL);
       break;
     case TROIKA_IMAGE_TIFF:
       failed = vips_tiffload_buffer(data, length, &out, "access", access, "fail_on", fail_on, NULL);
@@ -91,7 +95,7 @@ static void describe(TroikaImage *self) {
   int bands = image->Bands;
   int cmyk = image->Type == VIPS_INTERPRETATION_CMYK && bands >= 4;
   info->width = image->Xsize;
-  info->height = image->Ysize;
+  info->height = vips_image_get_page_height(image);
   info->orientation = vips_image_get_orientation(image);
   info->pages = vips_image_get_n_pages(image);
   info->bands = bands;
@@ -108,7 +112,7 @@ static void describe(TroikaImage *self) {
 }
 
 TroikaImage *troika_image_open(
-    const uint8_t *bytes, size_t length, TroikaImageLoader loader, int lenient,
+    const uint8_t *bytes, size_t length, TroikaImageLoader loader, int options,
     char *error, size_t error_capacity) {
   pthread_once(&started, start);
   if (start_result) {
@@ -116,8 +120,7 @@ TroikaImage *troika_image_open(
     return NULL;
   }
   vips_error_clear();
-  VipsFailOn strict = loader == TROIKA_IMAGE_JPEG ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR;
-  VipsImage *image = load(bytes, length, loader, lenient ? VIPS_FAIL_ON_NONE : strict);
+  VipsImage *image = load(bytes, length, loader, options);
   if (image) image = plain_colour(image);
   if (image && (image->Coding != VIPS_CODING_NONE ||
       (image->BandFmt != VIPS_FORMAT_UCHAR && image->BandFmt != VIPS_FORMAT_USHORT))) {
@@ -143,6 +146,15 @@ TroikaImage *troika_image_open(
 }
 
 TroikaImageInfo troika_image_info(const TroikaImage *self) { return self->info; }
+
+int troika_image_delay(const TroikaImage *self, int index) {
+  int *delays = NULL, count = 0;
+  if (!vips_image_get_typeof(self->image, "delay") ||
+      vips_image_get_array_int(self->image, "delay", &delays, &count)) {
+    return 0;
+  }
+  return index >= 0 && index < count ? delays[index] : 0;
+}
 
 /// Gives `alpha` as one 8-bit band.
 static VipsImage *alpha_to_8_bits(VipsImage *image, int band) {

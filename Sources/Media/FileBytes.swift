@@ -25,6 +25,12 @@ enum FileBytes {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
+  /// Bytes of the file at `path`.
+  static func size(path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : nil
+  }
+
   private static func withDescriptor<Result>(
     path: String,
     _ body: (Int32, Int) throws(MediaError) -> Result

@@ -2,7 +2,7 @@ import Foundation
 import Media
 import Testing
 
-private struct PillowFacts: Decodable {
+struct PillowFacts: Decodable {
   var width, height: Int
   var mode: String
   var crc32: UInt32

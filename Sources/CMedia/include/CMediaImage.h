@@ -16,7 +16,7 @@ typedef enum {
 
 /// What a file's header says, and how its rows come out.
 typedef struct {
-  int width, height;         ///< stored pixels, before orientation
+  int width, height;         ///< stored pixels, before orientation; one frame's height
   int orientation;           ///< EXIF 1-8
   int pages;                 ///< frames or pages in the file
   int colour_bands;          ///< 1 gray, 3 RGB, 4 CMYK
@@ -29,14 +29,22 @@ typedef struct {
 
 typedef struct TroikaImage TroikaImage;
 
+/// How to open.
+enum {
+  TROIKA_IMAGE_LENIENT = 1,    ///< a damaged stream is decoded as far as it goes
+  TROIKA_IMAGE_ALL_FRAMES = 2, ///< all frames of a GIF or WebP, one below the other
+};
+
 /// Opens `bytes` (which must outlive the image) and reads its header; no pixel is decoded.
-/// With `lenient`, a damaged stream is decoded as far as it goes. NULL on failure, with the
-/// reason in `error`.
+/// NULL on failure, with the reason in `error`.
 TroikaImage *troika_image_open(
-  const uint8_t *bytes, size_t length, TroikaImageLoader loader, int lenient,
+  const uint8_t *bytes, size_t length, TroikaImageLoader loader, int options,
   char *error, size_t error_capacity);
 
 TroikaImageInfo troika_image_info(const TroikaImage *image);
+
+/// Milliseconds for which frame `index` is announced to be shown, 0 when it is not.
+int troika_image_delay(const TroikaImage *image, int index);
 
 /// Replaces the image by its 8-bit sRGB rendering through the embedded profile.
 /// Returns 0, or -1 with the reason when the profile does not fit the image.

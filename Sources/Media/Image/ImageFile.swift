@@ -27,7 +27,7 @@ public enum ImageFile {
       throw .unknownFormat(
         path: name,
         expected: ImageFormat.expectation,
-        found: ImageFormat.describe(bytes)
+        found: ContentNames.describe(bytes)
       )
     }
     if format == .bmp {

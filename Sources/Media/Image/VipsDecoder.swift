@@ -62,7 +62,7 @@ struct VipsDecoder {
     let picture = try readRows(handle, width: width, height: height)
     let orientation = (1...8).contains(stored.orientation) ? Int(stored.orientation) : 1
     let frames = max(1, Int(stored.pages))
-    if frames > 1 { warnings.append("\(frames) \(frameWord), the first is used") }
+    if frames > 1 { warnings.append("\(frames) \(frameWord) one is used") }
     return DecodedImage(
       image: Orientation.upright(picture, orientation: orientation),
       format: format,
@@ -149,9 +149,9 @@ struct VipsDecoder {
 
   private var frameWord: String {
     switch format {
-    case .tiff: "pages"
-    case .heic, .avif: "pictures"
-    default: "animation frames"
+    case .tiff: "pages, the first"
+    case .heic, .avif: "pictures, the primary"
+    default: "animation frames, the first"
     }
   }
 

@@ -20,7 +20,9 @@ struct TroikaAudio {
   AVPacket *packet;
   AVFrame *frame;
   SwrContext *resampler;
-  int resampler_rate, output_rate;
+  int resampler_rate, output_rate, run_rate;
+  int64_t run_samples;
+  double seconds_before_run;
   int draining, finished, failed;
   Samples mono, ready;
   TroikaAudioInfo info;
@@ -74,6 +76,7 @@ TroikaAudio *troika_audio_open(const char *path, int output_rate, TroikaMediaRep
   self->info.sample_rate = parameters->sample_rate;
   self->info.channels = parameters->ch_layout.nb_channels;
   self->info.container_seconds = container_seconds(&self->container, self->track);
+  self->info.is_trimmed = strncmp(report->format, "mov,mp4", 7) == 0;
   for (unsigned i = 0; i < self->container.format->nb_streams; i++) {
     if ((int)i != self->track) self->container.format->streams[i]->discard = AVDISCARD_ALL;
   }
@@ -169,14 +172,26 @@ static int resample(TroikaAudio *self) {
   return 0;
 }
 
+/// Keeps the decoded duration free of accumulated rounding while the rate stays the same.
+static void count_source(TroikaAudio *self, int samples, int rate) {
+  if (rate != self->run_rate) {
+    self->seconds_before_run = self->info.source_seconds;
+    self->run_samples = 0;
+    self->run_rate = rate;
+  }
+  self->run_samples += samples;
+  self->info.source_seconds = self->seconds_before_run + self->run_samples / (double)rate;
+  self->info.expected_samples = self->seconds_before_run * self->output_rate +
+    self->run_samples * (double)self->output_rate / rate;
+}
+
 static int take_frame(TroikaAudio *self) {
   int rate = self->frame->sample_rate > 0 ? self->frame->sample_rate : self->info.sample_rate;
   if (rate < 100 || rate > 10000000) return -1;
   if (self->info.sample_rate <= 0) self->info.sample_rate = rate;
   if (self->resampler && rate != self->resampler_rate && resample(self)) return -1;
   if (downmix(self, self->frame)) return -1;
-  self->info.source_seconds += self->frame->nb_samples / (double)rate;
-  self->info.expected_samples += self->frame->nb_samples * (double)self->output_rate / rate;
+  count_source(self, self->frame->nb_samples, rate);
   if (rate == self->output_rate) {
     float *out = samples_reserve(&self->ready, self->mono.count);
     if (!out) return -1;
@@ -201,7 +216,8 @@ static int feed(TroikaAudio *self) {
       avcodec_send_packet(self->decoder, NULL);
       return 0;
     }
-    int ours = self->packet->stream_index == self->track;
+    // An empty packet would tell the decoder that the track ends.
+    int ours = self->packet->stream_index == self->track && self->packet->size > 0;
     if (ours) status = avcodec_send_packet(self->decoder, self->packet);
     av_packet_unref(self->packet);
     if (!ours) continue;

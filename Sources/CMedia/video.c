@@ -97,7 +97,8 @@ static int read_packet(TroikaVideo *self) {
       if (status != AVERROR_EOF) self->info.read_failed = 1;
       return 0;
     }
-    if (self->packet->stream_index == self->track) return 1;
+    // An empty packet would tell the decoder that the track ends.
+    if (self->packet->stream_index == self->track && self->packet->size > 0) return 1;
     av_packet_unref(self->packet);
   }
 }
@@ -106,7 +107,7 @@ int troika_video_scan(TroikaVideo *self, int64_t *time, int64_t *duration, int *
   while (read_packet(self)) {
     AVPacket *packet = self->packet;
     int64_t at = packet_time(packet);
-    int usable = !(packet->flags & AV_PKT_FLAG_DISCARD) && packet->size > 0;
+    int usable = !(packet->flags & AV_PKT_FLAG_DISCARD);
     if (at == AV_NOPTS_VALUE) at = self->next_time;
     *time = at;
     *duration = packet->duration > 0 ? packet->duration : 0;

@@ -28,6 +28,12 @@ struct ContainerReport {
       return .unsupported(path: path, format: format, reason: "\(reason) \(codec)")
     case TROIKA_MEDIA_MEMORY:
       return .unreadable(path: path, reason: "there is not enough memory")
+    case TROIKA_MEDIA_DAMAGED where format == "MP4":
+      return .damaged(
+        path: path,
+        format: format,
+        reason: "its index (the moov box) is missing or broken"
+      )
     default:
       return .damaged(path: path, format: format, reason: reason.lowercased())
     }

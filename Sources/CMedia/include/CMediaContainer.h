@@ -37,6 +37,7 @@ typedef struct {
   int sample_rate;           ///< the file's, in Hz
   int channels;              ///< the file's
   double container_seconds;  ///< what the container announces, below 0 when it does not
+  int is_trimmed;            ///< 1 when sound beyond `container_seconds` is the codec's padding
   double source_seconds;     ///< decoded so far
   double expected_samples;   ///< output samples that the decoded ones amount to
   int64_t damaged_packets;   ///< skipped so far

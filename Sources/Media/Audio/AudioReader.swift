@@ -7,6 +7,7 @@ final class AudioReader {
     var channels: Int
     var containerSeconds: Double?
     var decodedSeconds: Double
+    /// Output samples that the decoded sound amounts to, without the codec's padding.
     var expectedSamples: Double
     var damagedPackets: Int
     var readFailed: Bool
@@ -33,12 +34,18 @@ final class AudioReader {
   /// What is known so far.
   var facts: Facts {
     let info = troika_audio_info(handle)
+    var (seconds, samples) = (info.source_seconds, info.expected_samples)
+    let padding = seconds - info.container_seconds
+    if info.is_trimmed != 0, info.container_seconds > 0, padding > 0, padding < 0.2 {
+      seconds = info.container_seconds
+      samples = seconds * Double(DecodedAudio.sampleRate)
+    }
     return Facts(
       sampleRate: Int(info.sample_rate),
       channels: Int(info.channels),
       containerSeconds: info.container_seconds >= 0 ? info.container_seconds : nil,
-      decodedSeconds: info.source_seconds,
-      expectedSamples: info.expected_samples,
+      decodedSeconds: seconds,
+      expectedSamples: samples,
       damagedPackets: Int(info.damaged_packets),
       readFailed: info.read_failed != 0
     )

@@ -52,7 +52,9 @@ let package = Package(
     .testTarget(
       name: "ModelsTests", dependencies: ["Models", "Graph", "TestSupport"],
       resources: [.copy("Fixtures")]),
-    .testTarget(name: "MediaTests", dependencies: ["Media", "TestSupport"]),
+    .testTarget(
+      name: "MediaTests", dependencies: ["Media", "TestSupport"], resources: [.copy("Fixtures")],
+      swiftSettings: strict),
     .testTarget(
       name: "TroikaTests",
       dependencies: ["Troika", "Graph", "Devices", "Models", "Media", "TestSupport"]),

@@ -1,1 +1,0 @@
-int troika_cmedia_placeholder;

@@ -155,7 +155,7 @@ import Testing
   @Test func refusesMissingFilesAndFolders() throws {
     #expect(
       message { _ = try Checkpoint(folder: "/nowhere/at/all") }
-        == "/nowhere/at/all: expected a readable file, came 'No such file or directory'"
+        == "/nowhere/at/all: expected a readable file or folder, came 'No such file or directory'"
     )
     try TextFixtures.withFolder(["config.json": [1]]) { folder in
       #expect(message { _ = try Checkpoint(folder: folder) }?.hasSuffix("came none") == true)

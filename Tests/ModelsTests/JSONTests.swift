@@ -6,7 +6,8 @@ import Testing
   @Test func readsEveryKindAndKeepsTheOrder() throws {
     let text = """
       {"z": null, "a": [true, false, 0, -7, 9223372036854775807, -9223372036854775808],
-       "n": [1.5, -0.0, 1e3, 2E-2, 9223372036854775808], "s": "é\\u00e9\\ud83d\\ude42\\n\\/", "o": {}}
+       "n": [1.5, -0.0, 1e3, 2E-2, 9223372036854775808],
+       "s": "é\\u00e9\\ud83d\\ude42\\n\\/", "o": {}}
       """
     let value = try JSONValue(parsing: text)
     #expect(value.object?.keys == ["z", "a", "n", "s", "o"])
@@ -121,7 +122,8 @@ import Testing
 
   @Test func survivesMutations() throws {
     let seedText = """
-      {"a": [1, -2.5e3, "x\\u00e9\\ud83d\\ude42\\n", null, true, {"b": {}}], "é": "ü🙂", "n": 12345678901234567890}
+      {"a": [1, -2.5e3, "x\\u00e9\\ud83d\\ude42\\n", null, true, {"b": {}}],
+       "é": "ü🙂", "n": 12345678901234567890}
       """
     var numbers = FuzzNumbers(state: 7)
     var readable = 0

@@ -7,8 +7,10 @@ import Testing
   private static let small = """
     {"added_tokens":[{"id":4,"content":"<s>","special":true,"normalized":false}],
     "normalizer":{"type":"Replace","pattern":{"String":" "},"content":"_"},
-    "pre_tokenizer":{"type":"Split","pattern":{"String":" "},"behavior":"MergedWithPrevious","invert":false},
-    "decoder":{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"_"},"content":" "},
+    "pre_tokenizer":{"type":"Split","pattern":{"String":" "},
+    "behavior":"MergedWithPrevious","invert":false},
+    "decoder":{"type":"Sequence","decoders":[
+    {"type":"Replace","pattern":{"String":"_"},"content":" "},
     {"type":"ByteFallback"},{"type":"Fuse"}]},
     "model":{"type":"BPE","unk_token":"<u>","fuse_unk":true,"byte_fallback":true,
     "vocab":{"<u>":0,"a":1,"b":2,"ab":3},"merges":[["a","b"]]}}

@@ -9,7 +9,8 @@ extension JSONValue {
 
   /// This value as JSON text.
   ///
-  /// Numbers are written so that reading gives the same bits; those that JSON cannot hold (infinities, NaN) become `null`.
+  /// Numbers are written so that reading gives the same bits; those that JSON cannot hold
+  /// (infinities, NaN) become `null`.
   ///
   /// - Parameters:
   ///   - layout: one line or indented.

@@ -13,7 +13,7 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .unreadable(let path, let reason):
-      "\(path.printable): expected a readable file, came \(reason)"
+      "\(path.printable): expected a readable file or folder, came \(reason)"
     case .notAFile(let path, let came): "\(path.printable): expected a file, came \(came)"
     case .notAFolder(let path, let came): "\(path.printable): expected a folder, came \(came)"
     }

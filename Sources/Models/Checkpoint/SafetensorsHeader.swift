@@ -9,6 +9,31 @@ enum SafetensorsHeader {
     of bytes: UnsafeRawBufferPointer,
     file: String
   ) throws -> [SafetensorsFile.Entry] {
+    let text = try headerText(of: bytes, file: file)
+    let dataStart = 8 + text.count
+    let header = JSONNode(try JSONValue(parsing: text, subject: file), subject: file)
+    var entries: [SafetensorsFile.Entry] = []
+    for member in try header.object().members {
+      if member.key == "__metadata__" {
+        guard member.value.object != nil || member.value == .null else {
+          throw JSONNode(member.value, subject: file, path: member.key).mismatch("object")
+        }
+        continue
+      }
+      let node = JSONNode(member.value, subject: file, path: member.key)
+      entries.append(try entry(member.key, node, dataStart: dataStart, size: bytes.count))
+    }
+    entries.sort {
+      ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound)
+    }
+    try checkCoverage(entries, file: file, dataStart: dataStart, size: bytes.count)
+    return entries
+  }
+
+  private static func headerText(
+    of bytes: UnsafeRawBufferPointer,
+    file: String
+  ) throws(CheckpointError) -> UnsafeRawBufferPointer {
     guard bytes.count >= 8 else {
       throw CheckpointError.malformed(
         file: file,
@@ -40,23 +65,7 @@ enum SafetensorsHeader {
         came: text.first.map { "byte \($0)" } ?? "an empty header"
       )
     }
-    let header = JSONNode(try JSONValue(parsing: text, subject: file), subject: file)
-    var entries: [SafetensorsFile.Entry] = []
-    for member in try header.object().members {
-      if member.key == "__metadata__" {
-        guard member.value.object != nil || member.value == .null else {
-          throw JSONNode(member.value, subject: file, path: member.key).mismatch("object")
-        }
-        continue
-      }
-      let node = JSONNode(member.value, subject: file, path: member.key)
-      entries.append(try entry(member.key, node, dataStart: dataStart, size: bytes.count))
-    }
-    entries.sort {
-      ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound)
-    }
-    try checkCoverage(entries, file: file, dataStart: dataStart, size: bytes.count)
-    return entries
+    return text
   }
 
   private static func entry(

@@ -98,7 +98,8 @@ public struct Graph: Hashable, Sendable {
       guard nodes.indices.contains(output.node) else {
         throw .unknownOperand(node: output.name, operand: output.node)
       }
-      guard results.insert(output.name).inserted else { throw .duplicateName(output.name) }
+      guard results.insert(output.name).inserted, output.isState || !names.contains(output.name)
+      else { throw .duplicateName(output.name) }
       if output.isState {
         guard let input = nodes.first(where: { $0.op == .input && $0.name == output.name }),
           input.type == nodes[output.node].type

@@ -9,7 +9,7 @@ extension TextDecoder {
   /// where only the last row goes on; `blocks [T]` i32 where the model sees whole media; for each
   /// layer N that owns a cache `layers.N.keys`, `layers.N.values [R, G, E]`; for each cache of an
   /// earlier chunk the same and `layers.N.newKeys`, `layers.N.newValues [T, G, E]`.
-  /// Outputs: `hidden [Q, D]` (or `logits [Q, V]` with the head), the caches, and what later chunks
+  /// Outputs: `hiddenOut [Q, D]` (or `logits [Q, V]` with the head), the caches, and what later chunks
   /// read: `perLayer`, `layers.N.newKeys`, `layers.N.newValues`.
   ///
   /// - Throws: `GraphError` where the checkpoint lacks a tensor or has another shape.
@@ -186,7 +186,7 @@ private struct Step {
       if shape.includesHead {
         tracer.output("logits", decoder.head(hidden, tracer))
       } else {
-        tracer.output("hidden", hidden)
+        tracer.output("hiddenOut", hidden)
       }
     }
     for (index, source) in sources.sorted(by: { $0.key < $1.key }) {

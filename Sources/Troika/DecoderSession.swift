@@ -1,0 +1,170 @@
+import Devices
+import Graph
+import Models
+
+/// The decoder with its caches: one conversation's state.
+///
+/// Not shared between threads: a conversation runs one step at a time.
+final class DecoderSession {
+  /// One step's rows, before embedding.
+  struct Rows {
+    /// Ids that are embedded; the pad id at media positions.
+    var ids: [Int32]
+    /// Ids of the per-layer rows; negative for a zero row.
+    var perLayerIds: [Int32]
+    /// Rows that replace embeddings, by row of the step.
+    var features: [(row: Int, value: Value)]
+    /// Runs of media that see each other, 0 elsewhere.
+    var blocks: [Int32]
+  }
+
+  /// What a step made.
+  struct Result {
+    /// `[Q, V]`, where rows went on to the end.
+    var logits: Value?
+    /// Inner values by name.
+    var taps: [String: Value] = [:]
+    /// What ran when.
+    var events: [Timeline.Event] = []
+  }
+
+  let store: ProgramStore
+  let text: TextDecoder
+  let layout: ChunkLayout
+  let placement: Placement
+  let context: Int
+  let batch: Int
+  private(set) var position = 0
+  private let slidingRows: Int
+  private var caches: [String: Value] = [:]
+
+  init(
+    store: ProgramStore, text: TextDecoder, layout: ChunkLayout, placement: Placement,
+    context: Int, batch: Int
+  ) throws {
+    self.store = store
+    self.text = text
+    self.layout = layout
+    self.placement = placement
+    self.context = context
+    self.batch = batch
+    slidingRows = min(context, text.configuration.slidingWindow + batch)
+    let shape = shape(layout.ranges[0], tokens: 1, rows: .all, isLast: false)
+    for layer in text.configuration.owningLayers {
+      let type = text.cacheType(layer: layer, in: shape)
+      caches["layers.\(layer).keys"] = try Value(type)
+      caches["layers.\(layer).values"] = try Value(type)
+    }
+  }
+
+  /// Forgets everything from `position` on.
+  ///
+  /// - Returns: whether the caches still hold what the window before it needs.
+  func rewind(to position: Int) -> Bool {
+    let lost = self.position - slidingRows
+    let needed = position - text.configuration.slidingWindow + 1
+    guard position <= self.position, position == 0 || lost <= max(needed, 0) else { return false }
+    self.position = position
+    return true
+  }
+
+  /// Runs rows through the decoder and moves on behind them.
+  ///
+  /// - Parameters:
+  ///   - rows: at most `batch` rows.
+  ///   - wanted: which rows' logits are made.
+  ///   - phase: what the step is called in placements.
+  ///   - taps: inner values to keep.
+  func step(
+    _ rows: Rows, wanted: TextDecoder.Rows, phase: Part.Phase, taps: Set<String> = []
+  ) throws -> Result {
+    let count = rows.ids.count
+    var result = Result()
+    var values = try embed(rows, &result)
+    values.merge(caches) { current, _ in current }
+    var isNarrow = false
+    let first = text.configuration.firstSharedLayer
+    for (index, range) in layout.ranges.enumerated() {
+      let isShared = range.lowerBound >= first
+      if wanted == .none, isShared { break }
+      if wanted == .last, isShared, !isNarrow, count > 1 {
+        try narrow(&values, count: count)
+        isNarrow = true
+      }
+      let shape = shape(
+        range, tokens: isNarrow ? 1 : count, rows: isNarrow ? .all : wanted,
+        isLast: index == layout.ranges.count - 1 && joinsHead(phase))
+      let program = try store.program(.chunk(index + 1, shape, phase, taps: taps))
+      try run(program, &values, taps, &result)
+    }
+    if wanted != .none, !joinsHead(phase), let hidden = values["hidden"] {
+      let program = try store.program(.head(rows: hidden.type.shape[0], phase, taps: taps))
+      try run(program, &values, taps, &result)
+    }
+    result.logits = wanted == .none ? nil : values["logits"]
+    position += count
+    return result
+  }
+
+  private func shape(
+    _ range: Range<Int>, tokens: Int, rows: TextDecoder.Rows, isLast: Bool
+  ) -> TextDecoder.ChunkShape {
+    TextDecoder.ChunkShape(
+      layers: range, tokens: tokens, rows: tokens == 1 && rows == .last ? .all : rows,
+      slidingCacheRows: slidingRows, fullCacheRows: context,
+      includesHead: isLast && rows != .none)
+  }
+
+  private func joinsHead(_ phase: Part.Phase) -> Bool {
+    placement.unit(of: .head(phase)) == placement.unit(of: .chunk(layout.ranges.count, phase))
+  }
+
+  private func embed(_ rows: Rows, _ result: inout Result) throws -> [String: Value] {
+    let count = rows.ids.count
+    let program = try store.program(.embed(tokens: count))
+    var values = try program.allocateOutputs()
+    values["ids"] = try Value(rows.ids, [count])
+    values["perLayerIds"] = try Value(rows.perLayerIds, [count])
+    values["positions"] = try Value((0..<count).map { Int32(position + $0) }, [count, 1])
+    result.events += try program.run(values)
+    guard let hidden = values["hidden"] else { return values }
+    for feature in rows.features {
+      let target = hidden.rows(feature.row, count: feature.value.type.shape[0])
+      target.pointer.copyMemory(
+        from: feature.value.pointer, byteCount: feature.value.type.byteCount)
+    }
+    values["position"] = try Value([Int32(position)], [1])
+    values["count"] = try Value([Int32(count)], [1])
+    values["last"] = try Value([Int32(count - 1)], [1])
+    values["queryPosition"] = try Value([Int32(position + count - 1)], [1])
+    values["blocks"] = try Value(rows.blocks, [count])
+    return values
+  }
+
+  /// Leaves the last row of everything that the layers without caches of their own still read.
+  private func narrow(_ values: inout [String: Value], count: Int) throws {
+    for name in values.keys {
+      let isNewRow = name.hasSuffix(".newKeys") || name.hasSuffix(".newValues")
+      let isTable = ["perLayer", "slidingTable", "fullTable"].contains(name)
+      guard isNewRow || isTable else { continue }
+      values[name] = values[name]?.rows(count - 1, count: 1)
+    }
+    values["position"] = try Value([Int32(position + count - 1)], [1])
+    values["count"] = try Value([1 as Int32], [1])
+    values["blocks"] = try Value([0 as Int32], [1])
+  }
+
+  private func run(
+    _ program: Program, _ values: inout [String: Value], _ taps: Set<String>,
+    _ result: inout Result
+  ) throws {
+    let outputs = try program.allocateOutputs(except: caches)
+    var bindings = values
+    bindings.merge(outputs) { _, new in new }
+    result.events += try program.run(bindings)
+    for (name, value) in outputs {
+      if taps.contains(name) { result.taps[name] = value }
+      values[name == "hiddenOut" ? "hidden" : name] = value
+    }
+  }
+}

@@ -67,6 +67,7 @@ struct CPULowering {
   private func viewOffset(_ node: Node) -> Int? {
     switch node.op {
     case .reshape: return 0
+    case .cast(.f32) where graph.isConstant(node.inputs[0]): return 0
     case .slice(let axis, let start, _) where axis == 0:
       let operand = graph.nodes[node.inputs[0]].type
       return start * operand.dtype.byteCount(of: operand.shape.replacingFirst(with: 1))

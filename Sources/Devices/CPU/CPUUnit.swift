@@ -21,7 +21,7 @@ public final class CPUUnit: ComputeUnit {
   public let profile = UnitProfile(
     unit: .cpu, summary: "kernels for this machine's processor",
     activationTypes: [.f32, .i32], weightTypes: Set(DType.allCases),
-    declined: ["matmul": "has no kernel", "argmax": "has no kernel", "cast": "has no kernel"])
+    declined: ["matmul": "has no kernel", "argmax": "has no kernel"])
 
   /// The instruction set in use.
   public var instructionSet: String { String(cString: tk_rows_best().pointee.name) }

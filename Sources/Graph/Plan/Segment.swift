@@ -37,18 +37,25 @@ extension Graph {
     var segments: [Segment] = []
     for (index, group) in groups.enumerated() {
       let name = groups.count == 1 ? self.name : "\(self.name)/\(index)"
+      // A result that is only an input or constant by another name belongs to the first segment.
+      let passed = index == 0 ? outputs.filter { nodes[$0.node].isSource } : []
       segments.append(
-        Segment(unit: group.unit, graph: try subgraph(named: name, of: group.nodes)))
+        Segment(
+          unit: group.unit,
+          graph: try subgraph(named: name, of: group.nodes, passing: passed)))
     }
     return segments
   }
 
-  private func subgraph(named name: String, of members: [Node]) throws(GraphError) -> Graph {
+  private func subgraph(
+    named name: String, of members: [Node], passing passed: [Output]
+  ) throws(GraphError) -> Graph {
     var result = Graph(name: name)
     let inside = Set(members.map(\.id))
     var mapping: [Int: Int] = [:]
     for node in members {
-      for input in node.inputs where mapping[input] == nil && !inside.contains(input) {
+      let needed = node.id == members.first?.id ? passed.map(\.node) + node.inputs : node.inputs
+      for input in needed where mapping[input] == nil && !inside.contains(input) {
         let source = nodes[input]
         let op: Op = source.isWeight ? source.op : .input
         let label = source.isSource ? source.name : "%\(input)"
@@ -59,6 +66,7 @@ extension Graph {
       mapping[node.id] = try result.copy(node, inputs: node.inputs.compactMap { mapping[$0] })
     }
     let readers = nodes.filter { !inside.contains($0.id) }.flatMap(\.inputs)
+    for output in passed { result.addOutput(output.name, mapping[output.node] ?? -1) }
     for output in outputs where inside.contains(output.node) {
       let isState = output.isState && result.inputs.contains { $0.name == output.name }
       result.addOutput(output.name, mapping[output.node] ?? -1, isState: isState)

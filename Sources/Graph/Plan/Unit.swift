@@ -59,11 +59,12 @@ public struct UnitProfile: Hashable, Sendable {
   /// Whether the unit runs a node of a graph, and if not, why.
   public func verdict(_ node: Node, in graph: Graph) -> Verdict {
     if let reason = declined[node.op.kind] { return .declines(reason) }
-    guard activationTypes.contains(node.type.dtype) else {
+    let stored = graph.isConstant(node.id) ? weightTypes : activationTypes
+    guard stored.contains(node.type.dtype) else {
       return .declines("stores no \(node.type.dtype.rawValue) results")
     }
     for input in node.inputs.map({ graph.nodes[$0] }) {
-      let allowed = input.isWeight ? weightTypes : activationTypes
+      let allowed = graph.isConstant(input.id) ? weightTypes : activationTypes
       guard allowed.contains(input.type.dtype) else {
         return .declines("reads no \(input.type.dtype.rawValue)")
       }
@@ -85,4 +86,15 @@ extension Node {
   public var isWeight: Bool { if case .constant = op { true } else { false } }
   /// Whether the node only names a value and computes nothing.
   public var isSource: Bool { isWeight || op == .input }
+}
+
+extension Graph {
+  /// Whether a node is a constant or only another view of one.
+  public func isConstant(_ id: Int) -> Bool {
+    switch nodes[id].op {
+    case .constant: true
+    case .reshape, .slice(axis: 0, start: _, count: _): isConstant(nodes[id].inputs[0])
+    default: false
+    }
+  }
 }

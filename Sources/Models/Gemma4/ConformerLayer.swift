@@ -38,7 +38,8 @@ struct ConformerLayer {
     tracer.scope("self_attn") {
       let heads: Shape = [input.shape[0], c.heads, c.headSize]
       let log2 = logarithm(2)
-      let perDimension = tracer.weight(name + "self_attn.per_dim_scale", [c.headSize]).softplus()
+      let perDimension = tracer.weight(name + "self_attn.per_dim_scale", [c.headSize])
+        .cast(.f32).softplus()
       let queryScale = Float(1 / (Double(c.headSize).squareRoot() * log2))
       let keyScale = Float(logarithm(1 + naturalExponential(1)) / log2)
       let query = linear("self_attn.q_proj", input, c.hiddenSize).reshaped(heads)

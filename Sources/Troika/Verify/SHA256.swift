@@ -70,7 +70,7 @@ public struct SHA256 {
       candidate += 1
     }
     return primes.map { prime in
-      // floor(cbrt(p) · 2^32) by bisection in 128-bit-free steps: x³ ≤ p · 2^96.
+      // The root times 2^32, rounded down, by bisection.
       var (low, high): (UInt64, UInt64) = (1 << 32, 8 << 32)
       while high - low > 1 {
         let middle = (low + high) / 2
@@ -81,7 +81,6 @@ public struct SHA256 {
   }()
 
   private static func cubeIsAtMost(_ x: UInt64, _ prime: UInt64) -> Bool {
-    let value = UInt128(x) * UInt128(x) >> 32 * UInt128(x)
-    return value >> 64 < UInt128(prime) || value >> 64 == 0
+    UInt128(x) * UInt128(x) * UInt128(x) <= UInt128(prime) << 96
   }
 }

@@ -1,0 +1,92 @@
+import Devices
+import Graph
+import Models
+import Troika
+
+/// `troika verify`: comparison with goldens of the reference implementation.
+enum VerifyCommand: Command {
+  static let name = "verify"
+  static let summary = "compare every stage with goldens of the reference implementation"
+  static let help = """
+    usage: troika verify --model DIR --goldens DIR [OPTIONS]
+
+    Compares what is computed here with goldens of the reference implementation, a line per stage
+    and case. Each stage starts from this program's own previous stage. Exit code 0 only if all
+    checks hold.
+
+      --model DIR        checkpoint folder
+      --goldens DIR      folder with manifest.json and the goldens
+      --placement P      cpu (default), reference, or vision=UNIT,chunks=UNIT,…
+      --stage S          \(Verification.stages.joined(separator: " "));
+                         may be repeated
+      --threads N        worker threads of the cpu unit
+      --json             one JSON document
+
+    Example:
+      troika verify --model goldens/model --goldens goldens --stage text
+    """
+
+  static func start(_ words: [String]) async throws -> ExitCode {
+    let arguments = try Arguments(
+      words, valued: ["model", "goldens", "placement", "stage", "threads"], repeated: ["stage"],
+      switches: ["json"])
+    if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
+    let placement = try Placement(parsing: arguments["placement"] ?? "auto")
+    let verification = try Verification(
+      model: try arguments.required("model"), goldens: try arguments.required("goldens"),
+      placement: placement, registry: Registry(threads: try Options.threads(arguments)))
+    let isJSON = arguments.has("json")
+    if !isJSON { verification.report = { Output.line(line($0)) } }
+    let stages = arguments.options.filter { $0.name == "stage" }.map(\.value)
+    let checks = try verification.run(stages: stages.isEmpty ? nil : stages)
+    let holding = checks.count(where: \.holds)
+    if isJSON {
+      Output.line(json(checks, missing: verification.missing).text(.indented, sortingKeys: false))
+    } else {
+      for stage in verification.missing { Output.line("\(stage): not run, the set lacks its file") }
+      Output.line(verdict(checks, holding: holding))
+    }
+    return holding == checks.count && !checks.isEmpty ? .done : .failed
+  }
+
+  private static func verdict(_ checks: [Check], holding: Int) -> String {
+    let failures = checks.filter { !$0.holds }
+    guard let worst = failures.max(by: { severity($0) < severity($1) }) else {
+      return "\(holding) of \(checks.count) checks hold"
+    }
+    return "\(failures.count) of \(checks.count) checks do not hold; worst: \(line(worst))"
+  }
+
+  private static func severity(_ check: Check) -> Double { check.maxAbsolute ?? 0 }
+
+  private static func line(_ check: Check) -> String {
+    var parts = [check.holds ? "ok  " : "FAIL", "\(check.stage) \(check.name)"]
+    if let value = check.maxAbsolute { parts.append("abs \(short(value))") }
+    if let value = check.maxRelative { parts.append("rel \(short(value))") }
+    if let value = check.minCosine { parts.append("cos \(Format.fixed(value, 6))") }
+    parts.append("[\(check.tolerance)]")
+    if !check.detail.isEmpty { parts.append(String(check.detail.prefix(200))) }
+    return parts.joined(separator: " ")
+  }
+
+  private static func short(_ value: Double) -> String { Format.scientific(value) }
+
+  private static func json(_ checks: [Check], missing: [String]) -> JSONValue {
+    let rows = checks.map { check in
+      JSONValue.object(
+        fields: [
+          ("stage", .string(check.stage)), ("name", .string(check.name)),
+          ("maxAbsolute", check.maxAbsolute.map { .number($0) } ?? .null),
+          ("maxRelative", check.maxRelative.map { .number($0) } ?? .null),
+          ("minCosine", check.minCosine.map { .number($0) } ?? .null),
+          ("tolerance", .string(check.tolerance)), ("holds", .bool(check.holds)),
+          ("detail", .string(check.detail)),
+        ])
+    }
+    return .object(
+      fields: [
+        ("checks", .array(rows)), ("holding", .integer(checks.count(where: \.holds))),
+        ("total", .integer(checks.count)), ("missing", .array(missing.map { .string($0) })),
+      ])
+  }
+}

@@ -1,0 +1,78 @@
+public import Devices
+public import Graph
+import Models
+
+/// Compares what this project computes with goldens of the reference implementation.
+///
+/// Every stage after preprocessing starts from this project's own previous stage.
+public final class Verification {
+  /// The stages, in order, named for the files of a set.
+  public static let stages = [
+    "tables", "tokenizer", "chat", "preprocess", "preprocess_e2b", "vision", "audio", "text",
+    "multimodal",
+  ]
+
+  let folder: ModelFolder
+  let set: GoldenSet
+  let store: ProgramStore
+  let placement: Placement
+  let layout: ChunkLayout
+  /// Receives each check as soon as it is made.
+  public var report: (Check) -> Void = { _ in }
+  /// Stages that could not run because the set lacks their file.
+  public private(set) var missing: [String] = []
+
+  /// A verification of a model folder against a set.
+  ///
+  /// - Throws: where the folder or the set's manifest cannot be read.
+  public init(
+    model: String, goldens: String, placement: Placement, registry: Registry
+  ) throws {
+    folder = try ModelFolder(path: model)
+    set = try GoldenSet(folder: goldens)
+    self.placement = placement
+    layout = ChunkLayout(standardFor: folder.model.configuration.text)
+    store = ProgramStore(
+      model: folder.model, weights: folder.weights, registry: registry, placement: placement)
+  }
+
+  /// Runs stages in order.
+  ///
+  /// - Parameter names: the stages; nil for all.
+  /// - Returns: all checks.
+  /// - Throws: where a stage's name is unknown or a golden file is damaged.
+  public func run(stages names: [String]?) throws -> [Check] {
+    for name in names ?? [] where !Self.stages.contains(name) { throw GoldenError.stage(name) }
+    var checks: [Check] = []
+    let collect: (Check) -> Void = { [report] check in
+      checks.append(check)
+      report(check)
+    }
+    for stage in Self.stages where names?.contains(stage) ?? true {
+      let file = stage == "chat" ? "chat_templates.json"
+        : ["tables", "tokenizer"].contains(stage) ? stage + ".json" : stage + ".safetensors"
+      guard set.has(file) else {
+        missing.append(stage)
+        continue
+      }
+      switch stage {
+      case "tables": try verifyTables(collect)
+      case "tokenizer": try verifyTokenizer(collect)
+      case "chat": try verifyChat(collect)
+      case "preprocess": try verifyPreprocess(collect)
+      case "preprocess_e2b": try verifyPreprocessE2B(collect)
+      case "vision": try verifyVision(collect)
+      case "audio": try verifyAudio(collect)
+      case "text": try verifyText(collect)
+      default: try verifyMultimodal(collect)
+      }
+    }
+    return checks
+  }
+
+  /// Whether any part of a kind runs on a unit that stores fp16.
+  func isHalf(_ part: Part) -> Bool {
+    let half: Set<UnitID> = [.gpu, .emulatedGPU, .neuralEngine]
+    return half.contains(placement.unit(of: part))
+  }
+}

@@ -1,0 +1,162 @@
+import Devices
+import Graph
+import Media
+import Models
+
+extension Verification {
+  func verifyText(_ collect: (Check) -> Void) throws {
+    let goldens = try set.tensors("text")
+    let cases = try set.json("cases.json").member("text")
+    for name in try cases.object().keys {
+      let entry = try cases.member(name)
+      let prompt = try folder.encoder.encode([
+        .text(try entry.string("text"), parseSpecial: true)
+      ])
+      try verifyDecoder("text", name, prompt, features: [], goldens, collect)
+    }
+    try verifyFrequencies(goldens, collect)
+  }
+
+  private func verifyFrequencies(
+    _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+  ) throws {
+    let text = folder.model.configuration.text
+    for (key, got) in [
+      ("rope.sliding_inv_freq", text.slidingFrequencies), ("rope.full_inv_freq", text.fullFrequencies),
+    ] where goldens.entry(key) != nil {
+      let golden = try goldens.numbers(key)
+      collect(Tolerance.encoder.check("text", key, got, golden, width: golden.count))
+    }
+  }
+
+  func verifyMultimodal(_ collect: (Check) -> Void) throws {
+    let goldens = try set.tensors("multimodal")
+    let cases = try set.json("cases.json").member("multimodal")
+    for name in try cases.object().keys {
+      let entry = try cases.member(name)
+      let conversation = try GoldenConversation(try entry.elements("messages"))
+      let template = ChatTemplate(
+        mediaStyle: MediaStyle(rawValue: try entry.string("style", or: "plain")) ?? .plain,
+        thinking: try entry.bool("thinking", or: false))
+      let (extents, features) = try encodeMedia(conversation)
+      let prompt = try folder.encoder.encode(
+        try template.pieces(conversation.messages), extents: extents)
+      let ordered = prompt.spans.compactMap { features[$0.medium]?[$0.frame] }
+      let types = try goldens.integers("\(name).mm_token_type_ids")
+      collect(
+        .exact("multimodal", "\(name) token types", types == prompt.typeIDs,
+          "expected \(types.count) types, got \(prompt.typeIDs.count)"))
+      try verifyDecoder("multimodal", name, prompt, features: ordered, goldens, collect)
+    }
+  }
+
+  private func encodeMedia(
+    _ conversation: GoldenConversation
+  ) throws -> ([Medium: MediaExtent], [Medium: [Value]]) {
+    let encoders = Encoders(store: store, model: folder.model)
+    var extents: [Medium: MediaExtent] = [:]
+    var features: [Medium: [Value]] = [:]
+    for (medium, name) in conversation.names {
+      switch medium.kind {
+      case .image:
+        let value = try encoders.encode(prepareImage(name)).features
+        extents[medium] = .tokens(value.type.shape[0])
+        features[medium] = [value]
+      case .audio:
+        let value = try encoders.encode(prepareAudio(name)).features
+        extents[medium] = .tokens(value.type.shape[0])
+        features[medium] = [value]
+      case .video:
+        let (frames, seconds) = try prepareVideo(name)
+        let values = try frames.map { try encoders.encode($0).features }
+        extents[medium] = .frames(
+          zip(seconds, values).map { .init(seconds: $0, tokenCount: $1.type.shape[0]) })
+        features[medium] = values
+      }
+    }
+    return (extents, features)
+  }
+
+  /// Prefills a prompt with every row going to the end, compares what the golden captured, then
+  /// decodes greedily.
+  private func verifyDecoder(
+    _ stage: String, _ name: String, _ prompt: EncodedPrompt, features: [Value],
+    _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+  ) throws {
+    let ids = try goldens.integers("\(name).input_ids")
+    guard ids == prompt.ids else {
+      collect(.exact(stage, "\(name) ids", false, "expected \(ids), got \(prompt.ids)"))
+      return
+    }
+    collect(.exact(stage, "\(name) ids", true))
+    let text = folder.model.configuration.text
+    let golden = try goldens.integers("\(name).greedy_ids")
+    let session = try DecoderSession(
+      store: store, text: folder.model.text, layout: layout, placement: placement,
+      context: ids.count + golden.count, batch: ids.count)
+    let rows = PromptRows(
+      prompt, features: features, padToken: text.padToken, mediaPerLayer: .pad)
+    let layers = text.layers.indices.map { "layers.\($0)" }
+    let taps = Set(layers + ["embeds", "ple_token", "ple", "norm"])
+    let result = try session.step(
+      rows.rows(0..<ids.count), wanted: .all, phase: .prefill, taps: taps)
+    try compare(stage, name, result, layers, goldens, collect)
+    try verifyGreedy(stage, name, session, result, golden, goldens, collect)
+  }
+
+  private func compare(
+    _ stage: String, _ name: String, _ result: DecoderSession.Result, _ layers: [String],
+    _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+  ) throws {
+    let text = folder.model.configuration.text
+    let isHalf = isHalf(.chunk(1, .prefill))
+    let hidden = isHalf ? Tolerance.halfHidden : .decoder
+    let logits = isHalf ? Tolerance.halfLogits : .decoder
+    func last(_ values: [Float], _ width: Int) -> [Float] { Array(values.suffix(width)) }
+    let taps = result.taps.mapValues(\.floats)
+    let stacked = layers.flatMap { taps[$0] ?? [] }
+    let lastRows = layers.flatMap { last(taps[$0] ?? [], text.hiddenSize) }
+    let all = result.logits?.floats ?? []
+    let comparisons: [(key: String, got: [Float], width: Int, tolerance: Tolerance)] = [
+      ("embeds", taps["embeds"] ?? [], text.hiddenSize, hidden),
+      ("ple_token", taps["ple_token"] ?? [], text.perLayerSize, hidden),
+      ("ple", taps["ple"] ?? [], text.perLayerSize, hidden),
+      ("hidden", stacked, text.hiddenSize, hidden),
+      ("hidden_last", lastRows, text.hiddenSize, hidden),
+      ("norm", taps["norm"] ?? [], text.hiddenSize, hidden),
+      ("logits", all, text.vocabularySize, logits),
+      ("logits_last", last(all, text.vocabularySize), text.vocabularySize, logits),
+    ]
+    for comparison in comparisons where goldens.entry("\(name).\(comparison.key)") != nil {
+      collect(
+        comparison.tolerance.check(
+          stage, "\(name) \(comparison.key)", comparison.got,
+          try goldens.numbers("\(name).\(comparison.key)"), width: comparison.width,
+          correlates: comparison.key.hasPrefix("logits")))
+    }
+  }
+
+  private func verifyGreedy(
+    _ stage: String, _ name: String, _ session: DecoderSession, _ prefill: DecoderSession.Result,
+    _ golden: [Int], _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+  ) throws {
+    let width = folder.model.configuration.text.vocabularySize
+    var logits = Array((prefill.logits?.floats ?? []).suffix(width))
+    var made: [Int] = []
+    for _ in golden {
+      let next = try logits.withUnsafeBufferPointer { try Sampler.greedy($0) }
+      made.append(next)
+      guard next == golden[made.count - 1] else { break }
+      let rows = DecoderSession.Rows(
+        ids: [Int32(next)], perLayerIds: [Int32(next)], features: [], blocks: [0])
+      logits = try session.step(rows, wanted: .last, phase: .decode).logits?.floats ?? []
+    }
+    let step = made.count - 1
+    var detail = ""
+    if made != golden, step >= 0 {
+      let gap = logits[made[step]] - logits[golden[step]]
+      detail = "token \(step): expected \(golden[step]), got \(made[step]), logit gap \(gap)"
+    }
+    collect(.exact(stage, "\(name) greedy \(golden.count)", made == golden, detail))
+  }
+}

@@ -10,20 +10,22 @@ public enum MediaSource: Hashable, Sendable {
   case video(URL, VideoOptions)
   /// A recording.
   case audio(URL)
+  /// The sound of a clip; a clip without any is a warning.
+  case soundtrack(URL)
 
   /// What it is.
   public var kind: Models.MediaKind {
     switch self {
     case .image: .image
     case .video: .video
-    case .audio: .audio
+    case .audio, .soundtrack: .audio
     }
   }
 
   /// The file.
   public var url: URL {
     switch self {
-    case .image(let url), .video(let url, _), .audio(let url): url
+    case .image(let url), .video(let url, _), .audio(let url), .soundtrack(let url): url
     }
   }
 }

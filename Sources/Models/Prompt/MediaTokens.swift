@@ -88,8 +88,10 @@ public enum MediaExtent: Hashable, Sendable {
     }
   }
 
-  /// An image or a recording.
+  /// An image, or a recording in one block.
   case tokens(Int)
+  /// A recording in blocks, each with its own delimiters; none where there is no sound.
+  case blocks([Int])
   /// A video.
   case frames([VideoFrame])
 }

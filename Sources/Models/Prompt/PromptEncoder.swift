@@ -4,7 +4,7 @@ public struct EncodedPrompt: Hashable, Sendable {
   public struct Span: Hashable, Sendable {
     /// Whose soft tokens these are.
     public let medium: Medium
-    /// The number of the video's frame, 0 for other media.
+    /// The number of the video's frame or of the recording's block, 0 for images.
     public let frame: Int
     /// The positions.
     public let range: Range<Int>
@@ -102,6 +102,8 @@ private struct PromptAssembly {
   mutating func append(_ medium: Medium, _ extent: MediaExtent) throws(PromptError) {
     switch extent {
     case .tokens(let count): try append(medium, frame: 0, count)
+    case .blocks(let counts):
+      for (index, count) in counts.enumerated() { try append(medium, frame: index, count) }
     case .frames(let frames):
       for (index, frame) in frames.enumerated() {
         append((index > 0 ? " " : "") + frame.label + " ", parsesSpecial: false)

@@ -1,0 +1,67 @@
+import Foundation
+import Models
+
+/// One conversation's caches; turns that repeat what came before cost only what is new.
+public final class Conversation: @unchecked Sendable {
+  private let troika: Troika
+  private let lock = NSLock()
+  private var session: DecoderSession?
+  private var history: [PromptKey] = []
+
+  /// A conversation over a loaded model. One turn at a time runs; a second one waits.
+  public init(_ troika: Troika) { self.troika = troika }
+
+  /// Answers a request, reusing the caches as far as it begins like the one before.
+  ///
+  /// - Throws: where a medium cannot be read or the prompt does not fit.
+  public func respond(
+    to request: Request, onText: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws -> Response {
+    let flag = CancellationFlag()
+    return try await withTaskCancellationHandler {
+      try await blocking { [self] in
+        try answer(request, onText: onText, isCancelled: { flag.isSet })
+      }
+    } onCancel: {
+      flag.set()
+    }
+  }
+
+  private func answer(
+    _ request: Request, onText: @escaping (String) -> Void, isCancelled: @escaping () -> Bool
+  ) throws -> Response {
+    lock.lock()
+    defer { lock.unlock() }
+    let session = try session ?? troika.makeSession()
+    self.session = session
+    do {
+      var response = try troika.generator(onText: onText, isCancelled: isCancelled)
+        .run(request, in: session, history: &history)
+      response.timings.loadNanoseconds = troika.loadNanoseconds
+      return response
+    } catch {
+      // The caches may hold half a step.
+      self.session = nil
+      history = []
+      throw error
+    }
+  }
+}
+
+/// A flag that is set once.
+private final class CancellationFlag: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value = false
+
+  var isSet: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return value
+  }
+
+  func set() {
+    lock.lock()
+    value = true
+    lock.unlock()
+  }
+}

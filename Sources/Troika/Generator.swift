@@ -1,0 +1,256 @@
+import Devices
+import Graph
+import Media
+import Models
+
+/// Answers one request over one session: load media, encode, prefill, decode.
+struct Generator {
+  let folder: ModelFolder
+  let encoders: Encoders
+  let context: Int
+  /// Called with each piece of text as it becomes final.
+  let onText: (String) -> Void
+  /// Asked between launches.
+  let isCancelled: () -> Bool
+
+  func run(
+    _ request: Request, in session: DecoderSession, history: inout [PromptKey]
+  ) throws -> Response {
+    let start = MonotonicClock.nanoseconds
+    var response = Response()
+    try check(request)
+    var sampler = try Sampler(request.options.sampling)
+    let (prompt, media) = try prepare(request, &response)
+    response.timings.decodeMediaNanoseconds = MonotonicClock.nanoseconds - start
+    let keys = PromptKey.keys(of: prompt, media: request.media)
+    let reused = reuse(keys, in: session, history: &history)
+    response.cachedTokens = reused
+    let features = try encode(prompt, media, from: reused, &response)
+    let rows = PromptRows(
+      prompt, features: features, padToken: folder.model.configuration.text.padToken,
+      mediaPerLayer: request.options.mediaPerLayer)
+    guard let logits = try prefill(rows, from: reused, session, keys, &history, &response) else {
+      response.finishReason = .cancelled
+      response.timings.totalNanoseconds = MonotonicClock.nanoseconds - start
+      return response
+    }
+    try decode(request.options, logits, session, &sampler, &history, start, &response)
+    response.timings.totalNanoseconds = MonotonicClock.nanoseconds - start
+    return response
+  }
+
+  private func check(_ request: Request) throws(TroikaError) {
+    guard request.options.maxTokens > 0 else {
+      throw .option(
+        name: "max-tokens", expected: "at least 1", got: "\(request.options.maxTokens)")
+    }
+    let hasContent = request.messages.contains { message in
+      message.content.contains { part in
+        if case .text(let text) = part { return text.contains { !$0.isWhitespace } }
+        return true
+      }
+    }
+    guard hasContent else { throw .emptyPrompt }
+  }
+
+  /// Decodes media as far as their token counts and makes the ids.
+  ///
+  /// - Throws: also where the prompt does not fit, before anything is encoded.
+  private func prepare(
+    _ request: Request, _ response: inout Response
+  ) throws -> (EncodedPrompt, [Medium: LoadedMedium]) {
+    let loader = MediaLoader(processor: folder.processor)
+    var media: [Medium: LoadedMedium] = [:]
+    let order = request.media.sorted {
+      ($0.key.kind.rawValue, $0.key.index) < ($1.key.kind.rawValue, $1.key.index)
+    }
+    for (medium, source) in order {
+      let loaded = try loader.load(source)
+      response.warnings += loaded.warnings
+      media[medium] = loaded
+    }
+    var template = folder.template
+    template.mediaStyle = request.options.mediaStyle ?? template.mediaStyle
+    template.thinking = request.options.thinking
+    template.isRaw = request.options.isRaw
+    let prompt = try folder.encoder.encode(
+      try template.pieces(request.messages), extents: media.mapValues(\.extent))
+    response.promptTokens = prompt.ids.count
+    response.softTokens = prompt.softTokenCount
+    guard prompt.ids.count < context else {
+      throw TroikaError.promptTooLong(
+        tokens: prompt.ids.count, context: context, detail: Self.budget(media))
+    }
+    return (prompt, media)
+  }
+
+  private static func budget(_ media: [Medium: LoadedMedium]) -> String {
+    let parts = media.sorted { $0.key.kind.rawValue < $1.key.kind.rawValue }.map { medium, loaded in
+      switch loaded.extent {
+      case .tokens(let count): "\(medium.kind) \(count)"
+      case .blocks(let counts): "\(medium.kind) \(counts.reduce(0, +))"
+      case .frames(let frames):
+        "video \(frames.count) frames of \(frames.first?.tokenCount ?? 0)"
+      }
+    }
+    return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+  }
+
+  /// How many leading tokens the session already holds, at least one left to run.
+  private func reuse(
+    _ keys: [PromptKey], in session: DecoderSession, history: inout [PromptKey]
+  ) -> Int {
+    let common = zip(keys, history).prefix { $0 == $1 }.count
+    let wanted = min(common, keys.count - 1)
+    let kept = session.rewind(to: wanted) ? wanted : 0
+    if kept == 0 { _ = session.rewind(to: 0) }
+    history.removeSubrange(kept...)
+    return kept
+  }
+
+  private func encode(
+    _ prompt: EncodedPrompt, _ media: [Medium: LoadedMedium], from start: Int,
+    _ response: inout Response
+  ) throws -> [Value] {
+    let begin = MonotonicClock.nanoseconds
+    var features: [Medium: [Value]] = [:]
+    for medium in Set(prompt.spans.map(\.medium)) {
+      let spans = prompt.spans.filter { $0.medium == medium }
+      // What is already in the caches is not needed again.
+      guard let last = spans.last, last.range.upperBound > start, let loaded = media[medium] else {
+        continue
+      }
+      features[medium] = try encode(loaded, &response)
+    }
+    response.timings.encodeNanoseconds = MonotonicClock.nanoseconds - begin
+    let empty = try Value(TensorType(.f32, [0, folder.model.configuration.text.hiddenSize]))
+    return prompt.spans.map { features[$0.medium]?[$0.frame] ?? empty }
+  }
+
+  private func encode(_ loaded: LoadedMedium, _ response: inout Response) throws -> [Value] {
+    switch loaded.part {
+    case .image(let image):
+      let (features, _, events) = try encoders.encode(image)
+      events.forEach { response.timeline.append($0) }
+      return [features]
+    case .audio(let blocks):
+      return try blocks.map { block in
+        let (features, _, events) = try encoders.encode(block)
+        events.forEach { response.timeline.append($0) }
+        return features
+      }
+    case .frames(let reader, let choices):
+      var values: [Value] = []
+      let processor = ImagePreprocessor(geometry: folder.processor.video)
+      try reader.forEachFrame(choices) { frame in
+        let patches = try processor.patches(frame.image)
+        let (features, _, events) = try encoders.encode(
+          PreparedImage(patches: patches, scale: .video))
+        events.forEach { response.timeline.append($0) }
+        values.append(features)
+      }
+      return values
+    }
+  }
+
+  /// Runs the prompt from `start` in batches.
+  ///
+  /// - Returns: the last position's logits; nil where the caller cancelled.
+  private func prefill(
+    _ rows: PromptRows, from start: Int, _ session: DecoderSession, _ keys: [PromptKey],
+    _ history: inout [PromptKey], _ response: inout Response
+  ) throws -> Value? {
+    let begin = MonotonicClock.nanoseconds
+    defer { response.timings.prefillNanoseconds = MonotonicClock.nanoseconds - begin }
+    let keepsWhole = folder.model.configuration.text.seesWholeMedia
+    var position = start
+    while position < rows.count {
+      if isCancelled() { return nil }
+      let end = rows.batchEnd(
+        from: position, limit: session.batch, keepsMediaWhole: keepsWhole)
+      let isLast = end == rows.count
+      let result = try session.step(
+        rows.rows(position..<end), wanted: isLast ? .last : .none, phase: .prefill)
+      result.events.forEach { response.timeline.append($0) }
+      history += keys[position..<end]
+      position = end
+      if isLast { return result.logits }
+    }
+    return nil
+  }
+
+  private func decode(
+    _ options: GenerationOptions, _ first: Value, _ session: DecoderSession,
+    _ sampler: inout Sampler, _ history: inout [PromptKey], _ start: Int,
+    _ response: inout Response
+  ) throws {
+    var logits = first
+    var text = StreamDecoder(folder.encoder.tokenizer)
+    let stops = options.ignoresStopTokens ? [] : Set(folder.generation.stopIDs)
+    var begin = MonotonicClock.nanoseconds
+    while true {
+      let next = try choose(logits, &sampler, step: response.tokens.count)
+      if response.tokens.isEmpty {
+        begin = MonotonicClock.nanoseconds
+        response.timings.firstTokenNanoseconds = begin - start
+      }
+      if stops.contains(next) { break }
+      response.tokens.append(next)
+      let piece = try text.push(next)
+      response.text += piece
+      if !piece.isEmpty { onText(piece) }
+      if let reason = limit(options, session, response) {
+        response.finishReason = reason
+        break
+      }
+      let row = DecoderSession.Rows(
+        ids: [Int32(next)], perLayerIds: [Int32(next)], features: [], blocks: [0])
+      let result = try session.step(row, wanted: .last, phase: .decode)
+      result.events.forEach { response.timeline.append($0) }
+      history.append(.token(next))
+      guard let made = result.logits else { break }
+      logits = made
+    }
+    let rest = text.flush()
+    response.text += rest
+    if !rest.isEmpty { onText(rest) }
+    response.timings.decodeNanoseconds = MonotonicClock.nanoseconds - begin
+  }
+
+  private func limit(
+    _ options: GenerationOptions, _ session: DecoderSession, _ response: Response
+  ) -> FinishReason? {
+    if isCancelled() { return .cancelled }
+    if response.tokens.count >= options.maxTokens { return .length }
+    if session.position + 1 > context { return .context }
+    return nil
+  }
+
+  private func choose(_ logits: Value, _ sampler: inout Sampler, step: Int) throws -> Int {
+    let count = logits.type.shape.last
+    let base = UnsafePointer(logits.pointer.assumingMemoryBound(to: Float.self))
+    do {
+      return try sampler.next(UnsafeBufferPointer(start: base, count: count))
+    } catch SamplingError.unusableLogits {
+      throw TroikaError.notANumber(step: step)
+    }
+  }
+}
+
+/// What stands at one position of a session's caches.
+enum PromptKey: Hashable {
+  case token(Int)
+  case medium(MediaSource, frame: Int, row: Int)
+
+  static func keys(of prompt: EncodedPrompt, media: [Medium: MediaSource]) -> [PromptKey] {
+    var keys = prompt.ids.map { PromptKey.token($0) }
+    for span in prompt.spans {
+      guard let source = media[span.medium] else { continue }
+      for position in span.range {
+        keys[position] = .medium(
+          source, frame: span.frame, row: position - span.range.lowerBound)
+      }
+    }
+    return keys
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Media
+import Models
+
+/// A medium decoded as far as its token count.
+struct LoadedMedium {
+  /// What its soft tokens are made of, in order.
+  enum Part {
+    /// A picture, ready.
+    case image(PreparedImage)
+    /// Frames of a clip, decoded one by one while they are encoded.
+    case frames(VideoReader, [FrameChoice])
+    /// Blocks of sound, ready.
+    case audio([PreparedAudio])
+  }
+
+  let part: Part
+  let extent: MediaExtent
+  var warnings: [String] = []
+}
+
+/// Decodes media files into what the towers take.
+struct MediaLoader {
+  let processor: ProcessorSettings
+
+  func load(_ source: MediaSource) throws -> LoadedMedium {
+    switch source {
+    case .image(let url): try image(url)
+    case .video(let url, let options): try video(url, options)
+    case .audio(let url): try audio(url)
+    case .soundtrack(let url): try soundtrack(url)
+    }
+  }
+
+  private func image(_ url: URL) throws -> LoadedMedium {
+    let decoded = try ImageFile.decode(path: url.path)
+    let patches: Patches
+    do {
+      patches = try ImagePreprocessor(geometry: processor.image).patches(decoded.image)
+    } catch {
+      throw MediaError.unsupported(path: url.path, format: "image", reason: "\(error)")
+    }
+    return LoadedMedium(
+      part: .image(PreparedImage(patches: patches, scale: .image)),
+      extent: .tokens(patches.softTokenCount), warnings: decoded.warnings.map { "\(url.path): \($0)" })
+  }
+
+  private func video(_ url: URL, _ options: VideoOptions) throws -> LoadedMedium {
+    let reader = try VideoReader(path: url.path)
+    let choices =
+      switch options.sampling {
+      case .even: reader.timeline.even(fps: options.fps, maxFrames: options.maxFrames)
+      case .reference: reader.timeline.reference(numFrames: processor.referenceFrames)
+      }
+    let target: (width: Int, height: Int)
+    do {
+      target = try processor.video.target(width: reader.width, height: reader.height)
+    } catch {
+      throw MediaError.unsupported(path: url.path, format: "video", reason: "\(error)")
+    }
+    let tokens = processor.video.softTokenCount(
+      targetWidth: target.width, targetHeight: target.height)
+    return LoadedMedium(
+      part: .frames(reader, choices),
+      extent: .frames(choices.map { .init(seconds: $0.seconds, tokenCount: tokens) }),
+      warnings: reader.warnings.map { "\(url.path): \($0)" })
+  }
+
+  private func soundtrack(_ url: URL) throws -> LoadedMedium {
+    do {
+      return try audio(url)
+    } catch MediaError.noSoundTrack {
+      return LoadedMedium(
+        part: .audio([]), extent: .blocks([]), warnings: ["\(url.path): has no sound track"])
+    }
+  }
+
+  private func audio(_ url: URL) throws -> LoadedMedium {
+    let decoded = try AudioFile.decode(path: url.path)
+    let mel = try LogMel(parameters: processor.mel)
+    let blocks = AudioBlocks.split(decoded.samples).map { PreparedAudio(mel: mel($0)) }
+    var warnings = decoded.warnings.map { "\(url.path): \($0)" }
+    if blocks.count > 1 {
+      let seconds = Int(decoded.durationSeconds.rounded())
+      warnings.append("\(url.path): \(seconds) s of sound go in as \(blocks.count) blocks")
+    }
+    return LoadedMedium(
+      part: .audio(blocks), extent: .blocks(blocks.map(\.mel.softTokenCount)), warnings: warnings)
+  }
+}

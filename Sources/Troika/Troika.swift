@@ -1,0 +1,130 @@
+public import Devices
+public import Foundation
+public import Graph
+public import Models
+
+/// A loaded model that answers requests.
+///
+/// ```swift
+/// let troika = try await Troika.load(model: url)
+/// let answer = try await troika.generate("Describe this image", images: [photo])
+/// for try await piece in troika.stream("What happens?", videoURL: clip) { print(piece) }
+/// ```
+///
+/// Requests run at the same time share the units and nothing else.
+public final class Troika: Sendable {
+  /// How a model is loaded.
+  public struct LoadOptions: Sendable {
+    /// Where each part runs.
+    public var placement: Placement
+    /// Cuts between the decoder's programs; nil for the usual ones.
+    public var layout: ChunkLayout?
+    /// Positions of the caches; nil for the model's maximum, at most 8192.
+    public var context: Int?
+    /// Tokens of a prefill batch at most.
+    public var prefillBatch: Int
+    /// Worker threads of the processor unit; nil for all processors.
+    public var threads: Int?
+
+    /// Options with their defaults.
+    public init(
+      placement: Placement = Placement(), layout: ChunkLayout? = nil, context: Int? = nil,
+      prefillBatch: Int = 512, threads: Int? = nil
+    ) {
+      self.placement = placement
+      self.layout = layout
+      self.context = context
+      self.prefillBatch = prefillBatch
+      self.threads = threads
+    }
+  }
+
+  /// The model's folder.
+  public let folder: ModelFolder
+  /// Where each part runs.
+  public let placement: Placement
+  /// Cuts between the decoder's programs.
+  public let layout: ChunkLayout
+  /// Positions of the caches.
+  public let context: Int
+  /// Nanoseconds that loading took.
+  public let loadNanoseconds: Int
+  let store: ProgramStore
+  private let batch: Int
+
+  private init(path: String, _ options: LoadOptions) throws {
+    let start = MonotonicClock.nanoseconds
+    folder = try ModelFolder(path: path)
+    placement = options.placement
+    let text = folder.model.configuration.text
+    layout = options.layout ?? ChunkLayout(standardFor: text)
+    context = options.context ?? min(8192, text.maximumPositions)
+    guard context >= 2, context <= text.maximumPositions else {
+      throw TroikaError.option(
+        name: "context", expected: "2 to \(text.maximumPositions)", got: "\(context)")
+    }
+    guard layout.ranges.last?.upperBound == text.layers.count else {
+      throw TroikaError.option(
+        name: "chunks", expected: "a last end of \(text.layers.count)",
+        got: "\(layout.ranges.last?.upperBound ?? 0)")
+    }
+    guard options.prefillBatch >= 1 else {
+      throw TroikaError.option(
+        name: "prefill", expected: "at least 1", got: "\(options.prefillBatch)")
+    }
+    batch = min(options.prefillBatch, context)
+    let registry = Registry(
+      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount)
+    for unit in placement.units { _ = try registry.unit(unit) }
+    store = ProgramStore(
+      model: folder.model, weights: folder.weights, registry: registry, placement: placement)
+    loadNanoseconds = MonotonicClock.nanoseconds - start
+  }
+
+  /// Loads a checkpoint folder in Hugging Face format; weights are mapped, not read.
+  ///
+  /// - Throws: where a file is missing or malformed, or a unit is not available.
+  public static func load(
+    model: URL, options: LoadOptions = LoadOptions()
+  ) async throws -> Troika {
+    try await blocking { try Troika(path: model.path, options) }
+  }
+
+  /// Answers a request.
+  ///
+  /// - Parameters:
+  ///   - request: the conversation.
+  ///   - onText: called with each piece of text as it becomes final.
+  /// - Throws: where a medium cannot be read or the prompt does not fit. Cancelling the task ends
+  ///   the answer early, which is no error.
+  public func respond(
+    to request: Request, onText: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws -> Response {
+    try await Conversation(self).respond(to: request, onText: onText)
+  }
+
+  func makeSession() throws -> DecoderSession {
+    try DecoderSession(
+      store: store, text: folder.model.text, layout: layout, placement: placement,
+      context: context, batch: batch)
+  }
+
+  func generator(
+    onText: @escaping (String) -> Void, isCancelled: @escaping () -> Bool
+  ) -> Generator {
+    Generator(
+      folder: folder, encoders: Encoders(store: store, model: folder.model), context: context,
+      onText: onText, isCancelled: isCancelled)
+  }
+}
+
+/// Runs blocking work on a thread of its own.
+func blocking<Result: Sendable>(
+  _ work: @escaping @Sendable () throws -> Result
+) async throws -> Result {
+  try await withCheckedThrowingContinuation { continuation in
+    let thread = Thread { continuation.resume(with: Swift.Result { try work() }) }
+    thread.stackSize = 8 << 20
+    thread.start()
+  }
+}

@@ -137,6 +137,8 @@ double container_seconds(const Container *container, int track) {
   if (stream->duration != AV_NOPTS_VALUE && stream->duration > 0) {
     return stream->duration * av_q2d(stream->time_base);
   }
+  // With several tracks, the container's duration may be another one's.
+  if (container->format->nb_streams > 1) return -1;
   int64_t duration = container->format->duration;
   return duration != AV_NOPTS_VALUE && duration > 0 ? duration / (double)AV_TIME_BASE : -1;
 }

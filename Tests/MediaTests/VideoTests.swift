@@ -65,6 +65,21 @@ private struct Tables: Decodable {
     #expect(try Self.numbers(reader, fps: 10, maxFrames: 100) == Array(0..<20))
   }
 
+  @Test func framesWithoutPresentationTimesAreCounted() throws {
+    let reader = try Self.open("count-bframes.avi")
+    #expect(reader.frameCount == 60 && reader.durationSeconds == 2)
+    #expect(try Self.numbers(reader, fps: 4, maxFrames: 8) == [0, 7, 15, 22, 30, 37, 45, 52])
+  }
+
+  @Test func cutFilesGiveWhatIsThere() throws {
+    let reader = try Self.open("count-cut.mp4")
+    #expect((1...1.9).contains(reader.durationSeconds) && reader.warnings.count == 1)
+    let choices = reader.timeline.even(fps: 10, maxFrames: 8)
+    for frame in try reader.frames(choices) {
+      #expect(abs(Double(Self.number(frame.image)) - 30 * frame.choice.seconds) < 0.01)
+    }
+  }
+
   @Test func animatedGIF() throws {
     let reader = try Self.open("gif-as-video.gif")
     #expect(reader.durationSeconds == 3 && reader.frameCount == 30)
@@ -144,10 +159,14 @@ private struct Tables: Decodable {
       ("images/png-named.jpg", .image), ("images/hopper.avif", .image),
       ("images/heic-rgb8.heif", .image), ("video/audio-only.mp4", .audio),
       ("video/count-vfr.mp4", .video), ("video/bbb-vp9-opus.webm", .video),
-      ("audio/speech.mp3", .audio), ("audio/speech.opus", .audio), ("audio/speech.m4a", .audio),
+      ("audio/speech.mp3", .audio), ("audio/cover.mp3", .audio), ("audio/speech.opus", .audio),
+      ("audio/speech.m4a", .audio),
     ]
     for (file, kind) in expected {
       #expect(try MediaProbe.kind(path: Fixtures.path(file)) == kind, "\(file)")
+    }
+    #expect(throws: MediaError.self) {
+      try VideoReader(path: Fixtures.path("audio/cover.mp3"))
     }
     for file in ["images/text-named.png", "images/picture.svg", "video/random-bytes.mp4"] {
       #expect(throws: MediaError.self) { try MediaProbe.kind(path: Fixtures.path(file)) }

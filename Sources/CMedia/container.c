@@ -19,11 +19,11 @@ void report_failure(TroikaMediaReport *report, TroikaMediaStatus status, const c
   snprintf(report->reason, sizeof report->reason, "%s", reason);
 }
 
-/// Demuxers that open other files or turn any text into pictures.
+/// Demuxers that open other files, turn any text into pictures, or read stills of other kinds.
 static int is_refused(const char *name) {
   static const char *const refused[] = {
     "hls", "concat", "concatf", "dash", "image2", "image2pipe", "tty", "sdp", "rtsp", "imf",
-    "rawvideo", "lavfi", "ffmetadata", "bin", "xbin", "adf", "idf", NULL,
+    "rawvideo", "lavfi", "ffmetadata", "bin", "xbin", "adf", "idf", "ico", "fits", NULL,
   };
   for (int i = 0; refused[i]; i++) {
     if (av_match_name(refused[i], name)) return 1;

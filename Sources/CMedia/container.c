@@ -19,11 +19,11 @@ void report_failure(TroikaMediaReport *report, TroikaMediaStatus status, const c
   snprintf(report->reason, sizeof report->reason, "%s", reason);
 }
 
-/// Demuxers that open other files or turn any text into pictures.
+/// Demuxers that open other files, turn any text into pictures, or read stills of other kinds.
 static int is_refused(const char *name) {
   static const char *const refused[] = {
     "hls", "concat", "concatf", "dash", "image2", "image2pipe", "tty", "sdp", "rtsp", "imf",
-    "rawvideo", "lavfi", "ffmetadata", "bin", "xbin", "adf", "idf", NULL,
+    "rawvideo", "lavfi", "ffmetadata", "bin", "xbin", "adf", "idf", "ico", "fits", NULL,
   };
   for (int i = 0; refused[i]; i++) {
     if (av_match_name(refused[i], name)) return 1;
@@ -137,6 +137,8 @@ double container_seconds(const Container *container, int track) {
   if (stream->duration != AV_NOPTS_VALUE && stream->duration > 0) {
     return stream->duration * av_q2d(stream->time_base);
   }
+  // With several tracks, the container's duration may be another one's.
+  if (container->format->nb_streams > 1) return -1;
   int64_t duration = container->format->duration;
   return duration != AV_NOPTS_VALUE && duration > 0 ? duration / (double)AV_TIME_BASE : -1;
 }

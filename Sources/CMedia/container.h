@@ -29,7 +29,7 @@ AVCodecContext *container_decoder(
   const Container *container, int track, int threads, int64_t max_pixels,
   TroikaMediaReport *report);
 
-/// Seconds that the track, or else the container, announces; below 0 when neither does.
+/// Seconds that the track, or a container without other tracks, announces; below 0 for neither.
 double container_seconds(const Container *container, int track);
 
 #endif

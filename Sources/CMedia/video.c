@@ -103,18 +103,17 @@ static int read_packet(TroikaVideo *self) {
   }
 }
 
-int troika_video_scan(TroikaVideo *self, int64_t *time, int64_t *duration, int *is_key) {
+int troika_video_scan(TroikaVideo *self, TroikaPacket *out) {
   while (read_packet(self)) {
-    AVPacket *packet = self->packet;
-    int64_t at = packet_time(packet);
-    int usable = !(packet->flags & AV_PKT_FLAG_DISCARD);
-    if (at == AV_NOPTS_VALUE) at = self->next_time;
-    *time = at;
-    *duration = packet->duration > 0 ? packet->duration : 0;
-    *is_key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
-    self->next_time = at + (*duration > 0 ? *duration : 1);
-    av_packet_unref(packet);
-    if (usable) return 1;
+    const AVPacket *packet = self->packet;
+    // Packets that an edit list leaves out, and ones that the file's end cuts off.
+    int is_shown = !(packet->flags & (AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_CORRUPT));
+    out->presentation_time = packet->pts != AV_NOPTS_VALUE ? packet->pts : TROIKA_NO_TIME;
+    out->decoding_time = packet->dts != AV_NOPTS_VALUE ? packet->dts : TROIKA_NO_TIME;
+    out->duration = packet->duration > 0 ? packet->duration : 0;
+    out->is_key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
+    av_packet_unref(self->packet);
+    if (is_shown) return 1;
   }
   return 0;
 }

@@ -86,6 +86,14 @@ enum CRC32 {
   }
 }
 
+/// Patches of the reference that are kept as checksums only.
+enum PatchChecksums {
+  static func of(_ name: String) throws -> UInt32? {
+    let url = URL(fileURLWithPath: Fixtures.path("goldens/patches_crc32.json"))
+    return try JSONDecoder().decode([String: UInt32].self, from: Data(contentsOf: url))[name]
+  }
+}
+
 /// A small generator with a fixed seed: the same numbers in every run.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64

@@ -36,7 +36,7 @@ typedef struct TroikaAudio TroikaAudio;
 typedef struct {
   int sample_rate;           ///< the file's, in Hz
   int channels;              ///< the file's
-  double container_seconds;  ///< what the container announces, below 0 when it does not
+  double container_seconds;  ///< announced for the track, below 0 when nothing is
   int is_trimmed;            ///< 1 when sound beyond `container_seconds` is the codec's padding
   double source_seconds;     ///< decoded so far
   double expected_samples;   ///< output samples that the decoded ones amount to
@@ -63,7 +63,7 @@ typedef struct {
   int has_sound;
   int tick_numerator, tick_denominator;  ///< seconds per tick
   double frames_per_second;  ///< average, 0 when unknown
-  double container_seconds;  ///< what the container announces, below 0 when it does not
+  double container_seconds;  ///< announced for the track, below 0 when nothing is
   int64_t damaged_packets;   ///< skipped so far
   int read_failed;           ///< 1 when reading ended with an error instead of at the end
 } TroikaVideoInfo;
@@ -73,9 +73,18 @@ TroikaVideo *troika_video_open(const char *path, int64_t max_pixels, TroikaMedia
 
 TroikaVideoInfo troika_video_info(const TroikaVideo *video);
 
-/// Reads one packet without decoding. Returns 1 with its presentation time and duration in
-/// ticks (duration 0 when unknown) and whether decoding can start there; 0 at the end.
-int troika_video_scan(TroikaVideo *video, int64_t *time, int64_t *duration, int *is_key);
+/// What one packet's header says, in ticks.
+typedef struct {
+  int64_t presentation_time;  ///< TROIKA_NO_TIME when the container does not say
+  int64_t decoding_time;      ///< TROIKA_NO_TIME when the container does not say
+  int64_t duration;           ///< 0 when the container does not say
+  int is_key;                 ///< 1 when decoding can start here
+} TroikaPacket;
+
+#define TROIKA_NO_TIME INT64_MIN
+
+/// Reads one packet without decoding. Returns 1, or 0 at the end.
+int troika_video_scan(TroikaVideo *video, TroikaPacket *packet);
 
 /// Decoding goes on at the key packet with presentation time `key`; nothing between is decoded.
 /// Does nothing when that packet has already been read.

@@ -1,11 +1,14 @@
 internal import Glibc
 
-/// A float64 Fourier transform of four real signals at once, one per lane.
+/// A float64 Fourier transform of eight real signals at once: two per lane, one as the real part and
+/// one as the imaginary part, which `magnitudes` takes apart again.
 ///
 /// Radix 2; the output is in natural order.
 struct FourierTransform: Sendable {
   /// Signals side by side.
   static let lanes = 4
+  /// Real signals per run.
+  static let signals = 2 * lanes
 
   /// Input and output of one run.
   ///
@@ -48,10 +51,11 @@ struct FourierTransform: Sendable {
     )
   }
 
-  /// Transforms the workspace in place; its imaginary part must be zero before.
+  /// Transforms the workspace in place.
   func run(_ work: inout Workspace) {
     for index in 0..<length where index < reversed[index] {
       work.real.swapAt(index, reversed[index])
+      work.imaginary.swapAt(index, reversed[index])
     }
     work.real.withUnsafeMutableBufferPointer { real in
       work.imaginary.withUnsafeMutableBufferPointer { imaginary in
@@ -62,6 +66,30 @@ struct FourierTransform: Sendable {
         }
       }
     }
+  }
+
+  /// The magnitudes of all signals, after a run.
+  ///
+  /// Shape `[length / 2 + 1]` each: the signals that were real parts, and the others.
+  func magnitudes(
+    _ work: Workspace
+  ) -> (real: [SIMD4<Double>], imaginary: [SIMD4<Double>]) {
+    var first: [SIMD4<Double>] = []
+    var second: [SIMD4<Double>] = []
+    first.reserveCapacity(length / 2 + 1)
+    second.reserveCapacity(length / 2 + 1)
+    for bin in 0...length / 2 {
+      let mirror = (length - bin) & (length - 1)
+      let realSum = work.real[bin] + work.real[mirror]
+      let realDifference = work.real[bin] - work.real[mirror]
+      let imaginarySum = work.imaginary[bin] + work.imaginary[mirror]
+      let imaginaryDifference = work.imaginary[bin] - work.imaginary[mirror]
+      let a = realSum * realSum + imaginaryDifference * imaginaryDifference
+      let b = imaginarySum * imaginarySum + realDifference * realDifference
+      first.append(a.squareRoot() * 0.5)
+      second.append(b.squareRoot() * 0.5)
+    }
+    return (first, second)
   }
 
   /// Joins transforms of length `half` to ones of twice that length.

@@ -144,18 +144,18 @@ public struct LogMel: Sendable {
     signal.append(contentsOf: samples.prefix(count))
     signal.append(contentsOf: repeatElement(0, count: padded - count))
     if factor != 1 { signal = signal.map { $0 * factor } }
-    let lanes = FourierTransform.lanes
+    let step = FourierTransform.signals
     var values = [Float](repeating: 0, count: frames * parameters.featureSize)
     var work = transform.makeWorkspace()
-    for first in stride(from: 0, to: valid, by: lanes) {
-      load(signal, first: first, count: min(lanes, valid - first), into: &work)
+    for first in stride(from: 0, to: valid, by: step) {
+      load(signal, first: first, count: min(step, valid - first), into: &work)
       transform.run(&work)
-      project(work, first: first, count: min(lanes, valid - first), into: &values)
+      project(work, first: first, count: min(step, valid - first), into: &values)
     }
     return MelSpectrogram(frameCount: frames, validFrameCount: valid, values: values)
   }
 
-  /// Puts `count` windowed frames side by side into the lanes.
+  /// Puts `count` windowed frames side by side into the lanes, real parts first.
   private func load(
     _ signal: [Float],
     first: Int,
@@ -163,10 +163,15 @@ public struct LogMel: Sendable {
     into work: inout FourierTransform.Workspace
   ) {
     work.clear()
-    for lane in 0..<count {
-      let start = (first + lane) * parameters.hopLength
-      for index in 0..<parameters.frameLength {
-        work.real[index][lane] = Double(signal[start + index] * window[index])
+    let (lanes, hop) = (FourierTransform.lanes, parameters.hopLength)
+    for index in 0..<parameters.frameLength {
+      let weight = window[index]
+      for lane in 0..<min(count, lanes) {
+        work.real[index][lane] = Double(signal[(first + lane) * hop + index] * weight)
+      }
+      for lane in lanes..<max(count, lanes) {
+        work.imaginary[index][lane - lanes] =
+          Double(signal[(first + lane) * hop + index] * weight)
       }
     }
   }
@@ -177,20 +182,19 @@ public struct LogMel: Sendable {
     count: Int,
     into values: inout [Float]
   ) {
-    let bins = parameters.fftLength / 2 + 1
-    let magnitudes = (0..<bins).map { bin in
-      let (real, imaginary) = (work.real[bin], work.imaginary[bin])
-      return (real * real + imaginary * imaginary).squareRoot()
-    }
+    let (real, imaginary) = transform.magnitudes(work)
+    let lanes = FourierTransform.lanes
     for filter in 0..<parameters.featureSize {
-      let (start, weights) = (filters.first[filter], filters.weights[filter])
-      var sums = SIMD4<Double>.zero
-      for (offset, weight) in weights.enumerated() {
-        sums += magnitudes[start + offset] * weight
+      let start = filters.first[filter]
+      var (low, high) = (SIMD4<Double>.zero, SIMD4<Double>.zero)
+      for (offset, weight) in filters.weights[filter].enumerated() {
+        low += real[start + offset] * weight
+        high += imaginary[start + offset] * weight
       }
       for lane in 0..<count {
+        let sum = lane < lanes ? low[lane] : high[lane - lanes]
         values[(first + lane) * parameters.featureSize + filter] =
-          Float(log(sums[lane] + parameters.melFloor))
+          Float(log(sum + parameters.melFloor))
       }
     }
   }

@@ -37,9 +37,12 @@ struct BMPReader {
       let (indices, complete) = run.expand(bytes, from: header.dataStart)
       guard let indices else { throw damaged("its data ends before the first pixel") }
       if !complete { warnings.append("truncated BMP, what is missing has the first colour") }
-      pixels = indices.flatMap { index in
+      pixels = [UInt8](repeating: 0, count: indices.count * 3)
+      for (place, index) in indices.enumerated() {
         let (red, green, blue) = colour(Int(index), header)
-        return [red, green, blue]
+        pixels[3 * place] = red
+        pixels[3 * place + 1] = green
+        pixels[3 * place + 2] = blue
       }
     default:
       pixels = try readRows(header)

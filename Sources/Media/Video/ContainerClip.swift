@@ -1,11 +1,36 @@
 internal import CMedia
 
-/// When the packets of a picture track are shown, and where decoding can start.
+/// When the frames of a picture track are shown, and where decoding can start.
 struct PacketIndex: Sendable {
   /// Presentation times in ticks, ascending, as in the file.
-  var times: [Int64]
-  /// Times of the key packets, ascending.
-  var keys: [Int64]
+  private(set) var times: [Int64] = []
+  /// Times of the key packets, ascending; none where frames are counted.
+  private(set) var keys: [Int64] = []
+  /// True where the container does not say when each frame is shown: then the n-th frame that
+  /// comes out of the decoder is the one for the n-th time.
+  let isCounted: Bool
+  /// The end of the last frame, in ticks.
+  private(set) var end: Int64 = 0
+
+  /// Sorts the packets of a track; `period` is in ticks per frame on average, nil when unknown.
+  init(_ packets: [TroikaPacket], period: Int64?) {
+    isCounted = packets.contains { $0.presentation_time == Int64.min }
+    var shown: [(time: Int64, duration: Int64)] = []
+    for packet in packets {
+      var time = isCounted ? packet.decoding_time : packet.presentation_time
+      if time == Int64.min { time = shown.last.map { $0.time + max(1, $0.duration) } ?? 0 }
+      // Times beyond this are no times of a clip.
+      guard time.magnitude < 1 << 53, packet.duration < 1 << 53 else { continue }
+      shown.append((time, packet.duration))
+      if packet.is_key != 0 && !isCounted { keys.append(time) }
+    }
+    shown.sort { $0.time < $1.time }
+    keys.sort()
+    for frame in shown where isCounted || frame.time != times.last { times.append(frame.time) }
+    guard let last = shown.last else { return }
+    let previous = times.dropLast().last.map { last.time - $0 }
+    end = last.time + (last.duration > 0 ? last.duration : period ?? previous ?? 0)
+  }
 }
 
 /// Video files as clips.
@@ -29,14 +54,14 @@ enum ContainerClip {
       throw .tooManyPixels(path: path, width: width, height: height, limit: limits.pixelCount)
     }
     let rate = info.frames_per_second > 0 ? info.frames_per_second : nil
-    let (index, end) = scan(handle, rate: rate, info)
+    let index = scan(handle, rate: rate, info)
     info = troika_video_info(handle)
     guard let first = index.times.first else {
       throw .noSamples(path: path, what: "frames")
     }
     let timeline = FrameTimeline(
       times: index.times.map { $0 - first },
-      duration: max(0, end - first),
+      duration: max(0, index.end - first),
       tick: (Int(info.tick_numerator), Int(info.tick_denominator)),
       framesPerSecond: rate
     )
@@ -51,42 +76,22 @@ enum ContainerClip {
     )
   }
 
-  /// The times of all packets and the end of the last one, in ticks.
   private static func scan(
     _ handle: OpaquePointer,
     rate: Double?,
     _ info: TroikaVideoInfo
-  ) -> (PacketIndex, end: Int64) {
-    var index = PacketIndex(times: [], keys: [])
-    var end = Int64.min
-    var lastHasDuration = false
-    var (time, duration, isKey): (Int64, Int64, Int32) = (0, 0, 0)
-    while troika_video_scan(handle, &time, &duration, &isKey) == 1 {
-      // Times beyond this are no times of a clip.
-      guard abs(time) < 1 << 53, duration < 1 << 53 else { continue }
-      index.times.append(time)
-      if isKey != 0 { index.keys.append(time) }
-      if time + duration >= end {
-        end = time + duration
-        lastHasDuration = duration > 0
-      }
-    }
-    index.times.sort()
-    index.keys.sort()
-    var unique: [Int64] = []
-    for time in index.times where time != unique.last { unique.append(time) }
-    index.times = unique
-    if !lastHasDuration, let last = unique.last {
-      let seconds = Double(info.tick_numerator) / Double(info.tick_denominator)
-      let previous = unique.dropLast().last.map { last - $0 }
-      end = last + (rate.map { Int64((1 / ($0 * seconds)).rounded()) } ?? previous ?? 0)
-    }
-    return (index, end)
+  ) -> PacketIndex {
+    var packets: [TroikaPacket] = []
+    var packet = TroikaPacket()
+    while troika_video_scan(handle, &packet) == 1 { packets.append(packet) }
+    let tick = Double(info.tick_numerator) / Double(info.tick_denominator)
+    let period = rate.map { (1 / ($0 * tick)).rounded() }.flatMap { Int64(exactly: $0) }
+    return PacketIndex(packets, period: period)
   }
 
   private static func warnings(_ info: TroikaVideoInfo, seconds: Double) -> [String] {
     let announced = info.container_seconds
-    if info.read_failed != 0 || announced > seconds + max(1, 0.05 * announced) {
+    if info.read_failed != 0 || announced > seconds + max(0.1, 0.02 * announced) {
       return ["truncated: \(seconds) s of frames are there and used"]
     }
     return []
@@ -105,6 +110,8 @@ final class ContainerSource: FrameSource {
   private var currentTime: Int64?
   private var previousTime: Int64?
   private var isAtEnd = false
+  /// Frames that have come out of the decoder.
+  private var decodedCount = 0
 
   init(path: String, limits: ImageLimits, index: PacketIndex) throws(MediaError) {
     var report = ContainerReport()
@@ -149,6 +156,8 @@ final class ContainerSource: FrameSource {
     var time: Int64 = 0
     switch troika_video_next(handle, &time) {
     case 1:
+      if index.isCounted { time = index.times[min(decodedCount, index.times.count - 1)] }
+      decodedCount += 1
       previousTime = currentTime
       currentTime = time
     case 0:

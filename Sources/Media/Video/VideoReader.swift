@@ -78,20 +78,21 @@ public struct VideoReader: Sendable {
     origin = clip.origin
   }
 
-  /// Decodes the chosen frames, in the order of their places, and hands them over one by one.
+  /// Decodes the chosen frames and hands them over one by one.
   ///
-  /// Choices ascend in `index`; the same frame may be chosen more than once.
+  /// Choices are served in their order; one that goes back starts a new pass.
   ///
+  /// - Precondition: every `index` is that of a frame of this clip.
   /// - Throws: `MediaError` when a frame cannot be decoded, or what `body` throws.
   public func forEachFrame(
     _ choices: [FrameChoice],
     _ body: (VideoFrame) throws -> Void
   ) throws {
-    let source = try origin.open()
+    var source = try origin.open()
     var last: (index: Int, image: RGBImage)?
     for choice in choices {
       precondition(timeline.times.indices.contains(choice.index))
-      precondition(choice.index >= last?.index ?? 0, "choices ascend")
+      if let last, choice.index < last.index { source = try origin.open() }
       let image: RGBImage
       if let last, last.index == choice.index {
         image = last.image

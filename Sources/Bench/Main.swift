@@ -6,7 +6,10 @@ import Troika
 /// The `troika` command.
 @main
 enum Main {
-  static let commands: [any Command.Type] = [VerifyCommand.self]
+  static let commands: [any (Command & Sendable).Type] = [
+    GenerateCommand.self, ChatCommand.self, InspectCommand.self, TokenizeCommand.self,
+    VerifyCommand.self, DevicesCommand.self,
+  ]
 
   static func main() async {
     signal(SIGPIPE, SIG_IGN)

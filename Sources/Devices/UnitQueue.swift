@@ -43,72 +43,72 @@ public final class Moment: @unchecked Sendable {
 }
 
 /// The one queue of a unit: launches run one after another on a thread of their own.
-final class UnitQueue: @unchecked Sendable {
-  private struct Job {
-    let program: String
-    let after: [Moment]
-    let moment: Moment
-    let work: () throws -> Void
-  }
-
-  let unit: UnitID
-  private let condition = NSCondition()
-  private var jobs: [Job] = []
-  private var isClosed = false
+final class UnitQueue: Sendable {
+  private let line: WaitingLine
 
   init(unit: UnitID) {
-    self.unit = unit
-    let thread = Thread { [weak self, condition] in
-      while true {
-        condition.lock()
-        while let queue = self, queue.jobs.isEmpty, !queue.isClosed {
-          condition.wait(until: Date(timeIntervalSinceNow: 1))
-        }
-        guard let queue = self, !queue.jobs.isEmpty else {
-          condition.unlock()
-          return
-        }
-        let job = queue.jobs.removeFirst()
-        condition.unlock()
-        queue.run(job)
-      }
-    }
+    let line = WaitingLine(unit: unit)
+    self.line = line
+    let thread = Thread { while let job = line.next() { job() } }
     thread.name = "troika-\(unit.name)"
     thread.stackSize = 8 << 20
     thread.start()
   }
 
-  deinit {
-    condition.lock()
-    isClosed = true
-    condition.broadcast()
-    condition.unlock()
-  }
+  deinit { line.close() }
 
   func submit(
     _ program: String, after: [Moment], _ work: @escaping () throws -> Void
   ) -> Moment {
     let moment = Moment()
-    condition.lock()
-    jobs.append(Job(program: program, after: after, moment: moment, work: work))
-    condition.signal()
-    condition.unlock()
+    let unit = line.unit
+    line.append {
+      do {
+        for earlier in after { try earlier.wait() }
+        let start = MonotonicClock.nanoseconds
+        try work()
+        moment.reach(
+          .success(
+            Timeline.Event(
+              unit: unit, program: program, startNanoseconds: start,
+              endNanoseconds: MonotonicClock.nanoseconds)))
+      } catch {
+        moment.reach(.failure(error))
+      }
+    }
     return moment
   }
+}
 
-  private func run(_ job: Job) {
-    do {
-      for moment in job.after { try moment.wait() }
-      let start = MonotonicClock.nanoseconds
-      try job.work()
-      job.moment.reach(
-        .success(
-          Timeline.Event(
-            unit: unit, program: job.program, startNanoseconds: start,
-            endNanoseconds: MonotonicClock.nanoseconds)))
-    } catch {
-      job.moment.reach(.failure(error))
-    }
+/// Jobs that wait for a unit's thread.
+private final class WaitingLine: @unchecked Sendable {
+  let unit: UnitID
+  private let condition = NSCondition()
+  private var jobs: [() -> Void] = []
+  private var isClosed = false
+
+  init(unit: UnitID) { self.unit = unit }
+
+  func append(_ job: @escaping () -> Void) {
+    condition.lock()
+    jobs.append(job)
+    condition.signal()
+    condition.unlock()
+  }
+
+  /// The next job; nil when the line is closed and empty.
+  func next() -> (() -> Void)? {
+    condition.lock()
+    defer { condition.unlock() }
+    while jobs.isEmpty, !isClosed { condition.wait() }
+    return jobs.isEmpty ? nil : jobs.removeFirst()
+  }
+
+  func close() {
+    condition.lock()
+    isClosed = true
+    condition.broadcast()
+    condition.unlock()
   }
 }
 

@@ -23,6 +23,9 @@ public final class CPUUnit: ComputeUnit {
     activationTypes: [.f32, .i32], weightTypes: Set(DType.allCases),
     declined: ["matmul": "has no kernel", "argmax": "has no kernel"])
 
+  /// Threads that work on one launch.
+  public var threads: Int { pool.threads }
+
   /// The instruction set in use.
   public var instructionSet: String { String(cString: tk_rows_best().pointee.name) }
 

@@ -114,12 +114,12 @@ public struct VisionTower: Sendable {
     return tracer.scope("pool") {
       var pooled = hidden.reshaped([patches / c.patchesPerToken, c.patchesPerToken, c.hiddenSize])
         .reduced(.mean, axis: 1).affine(Float(c.hiddenSize).squareRoot())
-      tracer.tap("pooled", pooled)
       if c.standardizes {
         let bias = tracer.weight(tower + "std_bias", [c.hiddenSize])
         let scale = tracer.weight(tower + "std_scale", [c.hiddenSize])
         pooled = (pooled - bias) * scale
       }
+      tracer.tap("pooled", pooled)
       let projection = tracer.weight(
         prefix + "embed_vision.embedding_projection.weight", [outputSize, c.hiddenSize])
       return pooled.rmsNorm(epsilon: c.epsilon).linear(projection)

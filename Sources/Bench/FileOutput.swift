@@ -1,0 +1,21 @@
+import Foundation
+import Models
+
+/// Files that a command writes.
+enum FileOutput {
+  /// Writes a text in one go: the file is whole or not there.
+  static func write(_ text: String, to path: String) throws {
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    } catch {
+      throw FileOutputError(path: path)
+    }
+  }
+}
+
+/// A file that cannot be written.
+struct FileOutputError: Error, CustomStringConvertible {
+  let path: String
+
+  var description: String { "\(path): expected a file that can be written" }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Graph
+import Models
+import Troika
+
+/// The options of `generate` and `chat` that say which model runs, where, and how.
+struct RequestOptions {
+  static let valued: Set<String> = [
+    "model", "system", "image", "video", "audio", "fps", "max-frames", "frame-sampling",
+    "placement", "gpu", "max-tokens", "context", "temperature", "top-k", "top-p", "seed",
+    "media-ple", "media-style", "threads", "chunks", "prefill",
+  ]
+  static let repeated: Set<String> = ["image", "video", "audio"]
+  static let switches: Set<String> = ["include-audio", "no-fallback", "thinking", "raw", "json"]
+
+  static let help = """
+      --model DIR         checkpoint folder in Hugging Face format
+      --system S          system turn
+      --image F           picture; may be repeated, like the next two
+      --video F           clip
+      --audio F           recording
+      --fps N             frames a second at most (1)
+      --max-frames N      frames a clip at most (8)
+      --include-audio     a clip's soundtrack follows its frames
+      --frame-sampling R  even (default) or reference
+      --placement P       cpu (default), reference, vision=UNIT,chunks=UNIT,…
+      --threads N         worker threads of the cpu unit (all processors)
+      --chunks N,…        exclusive ends of the decoder's programs
+      --prefill N         tokens of a prefill batch at most (512)
+      --context N         positions of the caches (8192 at most by default)
+      --max-tokens N      tokens to generate at most (256)
+      --temperature T     sample in place of taking the likeliest token
+      --top-k K, --top-p P, --seed S
+      --media-ple R       per-layer input of media positions: pad (default) or zero
+      --media-style R     newlines around media: plain, spaced or bare (the folder's)
+      --thinking          ask the model to think
+      --raw               special tokens in the prompt count as such
+      --json              one JSON document
+    """
+
+  let arguments: Arguments
+
+  /// Where each part runs.
+  func placement() throws -> Placement {
+    try Placement(parsing: arguments["placement"] ?? "auto")
+  }
+
+  /// How the model is loaded.
+  func load() throws -> Troika.LoadOptions {
+    Troika.LoadOptions(
+      placement: try placement(), context: try arguments.integer("context", in: 2...(1 << 24)),
+      prefillBatch: try arguments.integer("prefill", in: 1...(1 << 20)) ?? 512,
+      threads: try Options.threads(arguments))
+  }
+
+  /// Loads the model, cuts checked against it.
+  func loadModel() async throws -> Troika {
+    var options = try load()
+    let path = try arguments.required("model")
+    if let text = arguments["chunks"] {
+      let folder = try ModelFolder(path: path)
+      let count = folder.model.configuration.text.layers.count
+      let ends = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+      guard let layout = ChunkLayout(ends: ends, layerCount: count) else {
+        throw UsageError(
+          "--chunks: expected rising ends of which the last is \(count), got '\(text)'")
+      }
+      options.layout = layout
+    }
+    return try await Troika.load(model: URL(fileURLWithPath: path), options: options)
+  }
+
+  /// How answers are made.
+  func generation() throws -> GenerationOptions {
+    GenerationOptions(
+      maxTokens: try arguments.integer("max-tokens", in: 1...(1 << 20)) ?? 256,
+      sampling: SamplingOptions(
+        temperature: try arguments.number("temperature", in: 0...100),
+        topK: try arguments.integer("top-k", in: 0...(1 << 24)),
+        topP: try arguments.number("top-p", in: 1e-9...1),
+        seed: UInt64(try arguments.integer("seed", in: 0...Int.max) ?? 0)),
+      mediaStyle: try choice("media-style", MediaStyle.self),
+      mediaPerLayer: try choice("media-ple", MediaPerLayerInput.self) ?? .pad,
+      thinking: arguments.has("thinking"), isRaw: arguments.has("raw"))
+  }
+
+  /// How frames are taken from clips.
+  func video() throws -> VideoOptions {
+    VideoOptions(
+      fps: try arguments.number("fps", in: 0.001...1000) ?? 1,
+      maxFrames: try arguments.integer("max-frames", in: 1...100_000) ?? 8,
+      includeAudio: arguments.has("include-audio"),
+      sampling: try choice("frame-sampling", VideoOptions.Sampling.self) ?? .even)
+  }
+
+  /// The media of the command line, in its order.
+  func media() throws -> [MediaSource] {
+    let options = try video()
+    return arguments.options.compactMap { option in
+      let url = URL(fileURLWithPath: option.value)
+      switch option.name {
+      case "image": return .image(url)
+      case "video": return .video(url, options)
+      case "audio": return .audio(url)
+      default: return nil
+      }
+    }
+  }
+
+  private func choice<Value: RawRepresentable & CaseIterable>(
+    _ name: String, _: Value.Type
+  ) throws -> Value? where Value.RawValue == String {
+    guard let text = arguments[name] else { return nil }
+    guard let value = Value(rawValue: text) else {
+      let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("--\(name): expected one of \(names), got '\(text)'")
+    }
+    return value
+  }
+}

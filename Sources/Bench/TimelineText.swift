@@ -1,0 +1,79 @@
+import Graph
+import Models
+import Troika
+
+/// What ran where, as a table for people.
+enum TimelineText {
+  static func summary(_ response: Response) -> String {
+    var rows: [(program: String, unit: String, count: Int, total: Int)] = []
+    for event in response.timeline.events {
+      let duration = event.endNanoseconds - event.startNanoseconds
+      if let index = rows.firstIndex(where: {
+        $0.program == event.program && $0.unit == event.unit.name
+      }) {
+        rows[index].count += 1
+        rows[index].total += duration
+      } else {
+        rows.append((event.program, event.unit.name, 1, duration))
+      }
+    }
+    let timings = response.timings
+    var lines = ["program                unit          launches    total ms   each ms"]
+    for row in rows {
+      lines.append(
+        pad(row.program, 23) + pad(row.unit, 14) + left("\(row.count)", 8)
+          + left(milliseconds(row.total), 12) + left(milliseconds(row.total / row.count), 10))
+    }
+    let rate = response.tokens.count > 1 && timings.decodeNanoseconds > 0
+      ? Double(response.tokens.count - 1) * 1e9 / Double(timings.decodeNanoseconds) : 0
+    lines.append(
+      "load \(milliseconds(timings.loadNanoseconds)) ms, "
+        + "media \(milliseconds(timings.decodeMediaNanoseconds)) ms, "
+        + "encode \(milliseconds(timings.encodeNanoseconds)) ms, "
+        + "prefill \(milliseconds(timings.prefillNanoseconds)) ms")
+    lines.append(
+      "\(response.promptTokens) prompt tokens (\(response.softTokens) soft), first token after "
+        + "\(milliseconds(timings.firstTokenNanoseconds)) ms, then "
+        + "\(Format.fixed(rate, 1)) tokens/s")
+    return lines.joined(separator: "\n")
+  }
+
+  static func milliseconds(_ nanoseconds: Int) -> String {
+    Format.fixed(Double(nanoseconds) / 1e6, 2)
+  }
+
+  static func pad(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(1, width - text.count))
+  }
+
+  static func left(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}
+
+/// Trace Event files, as Perfetto and chrome://tracing read them.
+enum TraceFile {
+  static func write(_ timeline: Timeline, to path: String) throws {
+    let units = Array(Set(timeline.events.map(\.unit.name))).sorted()
+    let origin = timeline.events.first?.startNanoseconds ?? 0
+    var events: [JSONValue] = units.enumerated().map { index, unit in
+      .object(fields: [
+        ("name", "thread_name"), ("ph", "M"), ("pid", 1), ("tid", .integer(index + 1)),
+        ("args", .object(fields: [("name", .string(unit))])),
+      ])
+    }
+    for event in timeline.events {
+      let lane = (units.firstIndex(of: event.unit.name) ?? 0) + 1
+      events.append(
+        .object(fields: [
+          ("name", .string(event.program)), ("ph", "X"), ("pid", 1), ("tid", .integer(lane)),
+          ("ts", .number(Double(event.startNanoseconds - origin) / 1e3)),
+          ("dur", .number(Double(event.endNanoseconds - event.startNanoseconds) / 1e3)),
+        ]))
+    }
+    let document = JSONValue.object(fields: [
+      ("traceEvents", .array(events)), ("displayTimeUnit", "ms"),
+    ])
+    try FileOutput.write(document.text(.compact, sortingKeys: false), to: path)
+  }
+}

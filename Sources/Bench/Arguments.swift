@@ -13,10 +13,12 @@ struct Arguments {
   ///   - words: the words after the subcommand.
   ///   - valued: names of options that take a value, without dashes.
   ///   - repeated: those of them that may be given more than once.
-  ///   - switches: names of switches, without dashes.
+  ///   - known: names of switches, without dashes.
   /// - Throws: `UsageError` naming the word that does not fit.
   init(
-    _ words: [String], valued: Set<String>, repeated: Set<String> = [],
+    _ words: [String],
+    valued: Set<String>,
+    repeated: Set<String> = [],
     switches known: Set<String> = []
   ) throws {
     var rest = words[...]
@@ -72,7 +74,8 @@ struct Arguments {
     guard let value = Int(text), range.contains(value) else {
       throw UsageError(
         "--\(name): expected a whole number from \(range.lowerBound) to \(range.upperBound), "
-          + "got '\(text)'")
+          + "got '\(text)'"
+      )
     }
     return value
   }
@@ -83,7 +86,8 @@ struct Arguments {
     guard let value = Double(text), range.contains(value) else {
       throw UsageError(
         "--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), "
-          + "got '\(text)'")
+          + "got '\(text)'"
+      )
     }
     return value
   }

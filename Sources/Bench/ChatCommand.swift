@@ -24,8 +24,11 @@ enum ChatCommand: Command {
 
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
-      words, valued: RequestOptions.valued, repeated: RequestOptions.repeated,
-      switches: RequestOptions.switches)
+      words,
+      valued: RequestOptions.valued,
+      repeated: RequestOptions.repeated,
+      switches: RequestOptions.switches
+    )
     if let extra = arguments.words.first {
       throw UsageError("\(extra): expected no prompt, turns are read from standard input")
     }
@@ -37,8 +40,13 @@ enum ChatCommand: Command {
     let turn = CurrentTurn()
     interrupt.onSignal { if !turn.cancel() { exit(ExitCode.done.rawValue) } }
     var loop = ChatLoop(
-      troika: troika, generation: try options.generation(), video: try options.video(),
-      system: arguments["system"], waiting: try options.media(), turn: turn)
+      troika: troika,
+      generation: try options.generation(),
+      video: try options.video(),
+      system: arguments["system"],
+      waiting: try options.media(),
+      turn: turn
+    )
     return await loop.run()
   }
 }

@@ -30,7 +30,8 @@ enum DevicesCommand: Command {
     Output.line(
       "\(machine.processor), \(machine.processors) processors, "
         + "\(machine.memoryByteCount >> 20) MiB, \(machine.nodes.count) NUMA node"
-        + (machine.nodes.count == 1 ? "" : "s"))
+        + (machine.nodes.count == 1 ? "" : "s")
+    )
     for unit in rows {
       let profile = unit.profile
       Output.line("\(TimelineText.pad(profile.unit.name, 14))\(profile.summary)")
@@ -51,7 +52,9 @@ enum DevicesCommand: Command {
   }
 
   private static func json(
-    _ machine: HostMachine, _ units: [any ComputeUnit], _ absent: [UnitID]
+    _ machine: HostMachine,
+    _ units: [any ComputeUnit],
+    _ absent: [UnitID]
   ) -> JSONValue {
     .object(fields: [
       ("processor", .string(machine.processor)),
@@ -74,10 +77,12 @@ enum DevicesCommand: Command {
                 .object(
                   fields: unit.profile.declined.sorted { $0.key < $1.key }.map {
                     ($0.key, .string($0.value))
-                  })
+                  }
+                )
               ),
             ])
-          })
+          }
+        )
       ),
       ("absent", .array(absent.map { .string($0.name) })),
     ])

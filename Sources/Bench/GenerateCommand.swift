@@ -23,14 +23,20 @@ enum GenerateCommand: Command {
 
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
-      words, valued: RequestOptions.valued.union(["trace"]), repeated: RequestOptions.repeated,
-      switches: RequestOptions.switches.union(["timeline"]))
+      words,
+      valued: RequestOptions.valued.union(["trace"]),
+      repeated: RequestOptions.repeated,
+      switches: RequestOptions.switches.union(["timeline"])
+    )
     let options = RequestOptions(arguments: arguments)
     let media = try options.media()
     let prompt = arguments.words.joined(separator: " ")
     let request = try Request(
-      prompt: prompt, media: media, system: arguments["system"],
-      options: try options.generation())
+      prompt: prompt,
+      media: media,
+      system: arguments["system"],
+      options: try options.generation()
+    )
     let troika = try await options.loadModel()
     for warning in troika.folder.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")

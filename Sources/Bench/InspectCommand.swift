@@ -29,8 +29,10 @@ enum InspectCommand: Command {
 
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
-      words, valued: ["as", "model", "fps", "max-frames", "frame-sampling", "context"],
-      switches: ["json"])
+      words,
+      valued: ["as", "model", "fps", "max-frames", "frame-sampling", "context"],
+      switches: ["json"]
+    )
     guard arguments.words.count <= 1 else {
       throw UsageError("\(arguments.words[1]): expected one file or folder")
     }
@@ -54,7 +56,8 @@ enum InspectCommand: Command {
   }
 
   private static func inspect(
-    _ path: String, _ arguments: Arguments
+    _ path: String,
+    _ arguments: Arguments
   ) throws -> [(String, JSONValue)] {
     var isFolder: ObjCBool = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
@@ -64,7 +67,8 @@ enum InspectCommand: Command {
     let options = VideoOptions(
       fps: try arguments.number("fps", in: 0.001...1000) ?? 1,
       maxFrames: try arguments.integer("max-frames", in: 1...100_000) ?? 8,
-      sampling: arguments["frame-sampling"] == "reference" ? .reference : .even)
+      sampling: arguments["frame-sampling"] == "reference" ? .reference : .even
+    )
     let inspection = MediaInspection(processor: processor, options: options)
     let kind = try arguments["as"] ?? MediaProbe.kind(path: path).rawValue
     let result = try inspection.fields(path, kind: kind)
@@ -118,6 +122,7 @@ struct ContextBudget {
               ("recommendedMaxFrames", .integer(recommended(soft: soft))),
             ])
           )
-        })
+        }
+    )
   }
 }

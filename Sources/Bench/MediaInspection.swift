@@ -9,7 +9,8 @@ struct MediaInspection {
   let options: VideoOptions
 
   func fields(
-    _ path: String, kind: String
+    _ path: String,
+    kind: String
   ) throws -> (fields: [(String, JSONValue)], warnings: [String]) {
     switch kind {
     case "image": try image(path)
@@ -29,7 +30,9 @@ struct MediaInspection {
       throw MediaError.unsupported(path: path, format: "image", reason: "\(error)")
     }
     let tokens = geometry.softTokenCount(
-      targetWidth: resized.width, targetHeight: resized.height)
+      targetWidth: resized.width,
+      targetHeight: resized.height
+    )
     return (
       [
         ("kind", "image"), ("width", .integer(decoded.image.width)),

@@ -48,9 +48,11 @@ struct RequestOptions {
   /// How the model is loaded.
   func load() throws -> Troika.LoadOptions {
     Troika.LoadOptions(
-      placement: try placement(), context: try arguments.integer("context", in: 2...(1 << 24)),
+      placement: try placement(),
+      context: try arguments.integer("context", in: 2...(1 << 24)),
       prefillBatch: try arguments.integer("prefill", in: 1...(1 << 20)) ?? 512,
-      threads: try Options.threads(arguments))
+      threads: try Options.threads(arguments)
+    )
   }
 
   /// Loads the model, cuts checked against it.
@@ -63,7 +65,8 @@ struct RequestOptions {
       let ends = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
       guard let layout = ChunkLayout(ends: ends, layerCount: count) else {
         throw UsageError(
-          "--chunks: expected rising ends of which the last is \(count), got '\(text)'")
+          "--chunks: expected rising ends of which the last is \(count), got '\(text)'"
+        )
       }
       options.layout = layout
     }
@@ -78,10 +81,13 @@ struct RequestOptions {
         temperature: try arguments.number("temperature", in: 0...100),
         topK: try arguments.integer("top-k", in: 0...(1 << 24)),
         topP: try arguments.number("top-p", in: 1e-9...1),
-        seed: UInt64(try arguments.integer("seed", in: 0...Int.max) ?? 0)),
+        seed: UInt64(try arguments.integer("seed", in: 0...Int.max) ?? 0)
+      ),
       mediaStyle: try choice("media-style", MediaStyle.self),
       mediaPerLayer: try choice("media-ple", MediaPerLayerInput.self) ?? .pad,
-      thinking: arguments.has("thinking"), isRaw: arguments.has("raw"))
+      thinking: arguments.has("thinking"),
+      isRaw: arguments.has("raw")
+    )
   }
 
   /// How frames are taken from clips.
@@ -90,7 +96,8 @@ struct RequestOptions {
       fps: try arguments.number("fps", in: 0.001...1000) ?? 1,
       maxFrames: try arguments.integer("max-frames", in: 1...100_000) ?? 8,
       includeAudio: arguments.has("include-audio"),
-      sampling: try choice("frame-sampling", VideoOptions.Sampling.self) ?? .even)
+      sampling: try choice("frame-sampling", VideoOptions.Sampling.self) ?? .even
+    )
   }
 
   /// The media of the command line, in its order.
@@ -108,7 +115,8 @@ struct RequestOptions {
   }
 
   private func choice<Value: RawRepresentable & CaseIterable>(
-    _ name: String, _: Value.Type
+    _ name: String,
+    _: Value.Type
   ) throws -> Value? where Value.RawValue == String {
     guard let text = arguments[name] else { return nil }
     guard let value = Value(rawValue: text) else {

@@ -39,6 +39,7 @@ enum ResponseJSON {
           ("startNs", .integer(event.startNanoseconds - origin)),
           ("endNs", .integer(event.endNanoseconds - origin)),
         ])
-      })
+      }
+    )
   }
 }

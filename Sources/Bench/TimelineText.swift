@@ -22,19 +22,23 @@ enum TimelineText {
     for row in rows {
       lines.append(
         pad(row.program, 23) + pad(row.unit, 14) + left("\(row.count)", 8)
-          + left(milliseconds(row.total), 12) + left(milliseconds(row.total / row.count), 10))
+          + left(milliseconds(row.total), 12) + left(milliseconds(row.total / row.count), 10)
+      )
     }
-    let rate = response.tokens.count > 1 && timings.decodeNanoseconds > 0
+    let rate =
+      response.tokens.count > 1 && timings.decodeNanoseconds > 0
       ? Double(response.tokens.count - 1) * 1e9 / Double(timings.decodeNanoseconds) : 0
     lines.append(
       "load \(milliseconds(timings.loadNanoseconds)) ms, "
         + "media \(milliseconds(timings.decodeMediaNanoseconds)) ms, "
         + "encode \(milliseconds(timings.encodeNanoseconds)) ms, "
-        + "prefill \(milliseconds(timings.prefillNanoseconds)) ms")
+        + "prefill \(milliseconds(timings.prefillNanoseconds)) ms"
+    )
     lines.append(
       "\(response.promptTokens) prompt tokens (\(response.softTokens) soft), first token after "
         + "\(milliseconds(timings.firstTokenNanoseconds)) ms, then "
-        + "\(Format.fixed(rate, 1)) tokens/s")
+        + "\(Format.fixed(rate, 1)) tokens/s"
+    )
     return lines.joined(separator: "\n")
   }
 
@@ -69,7 +73,8 @@ enum TraceFile {
           ("name", .string(event.program)), ("ph", "X"), ("pid", 1), ("tid", .integer(lane)),
           ("ts", .number(Double(event.startNanoseconds - origin) / 1e3)),
           ("dur", .number(Double(event.endNanoseconds - event.startNanoseconds) / 1e3)),
-        ]))
+        ])
+      )
     }
     let document = JSONValue.object(fields: [
       ("traceEvents", .array(events)), ("displayTimeUnit", "ms"),

@@ -22,7 +22,10 @@ enum TokenizeCommand: Command {
 
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
-      words, valued: ["model"], switches: ["decode", "json", "plain"])
+      words,
+      valued: ["model"],
+      switches: ["decode", "json", "plain"]
+    )
     let tokenizer = try Tokenizer(folder: try arguments.required("model"))
     let text: String
     if arguments.words.isEmpty {
@@ -38,8 +41,12 @@ enum TokenizeCommand: Command {
       let decoded = try tokenizer.decode(try ids(text), skipSpecial: false)
       Output.line(
         arguments.has("json")
-          ? JSONValue.object(fields: [("text", .string(decoded))]).text(.compact, sortingKeys: false)
-          : decoded)
+          ? JSONValue.object(fields: [("text", .string(decoded))]).text(
+            .compact,
+            sortingKeys: false
+          )
+          : decoded
+      )
       return .done
     }
     let ids = tokenizer.encode(text, parseSpecial: !arguments.has("plain"))

@@ -28,13 +28,19 @@ enum VerifyCommand: Command {
 
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
-      words, valued: ["model", "goldens", "placement", "stage", "threads"], repeated: ["stage"],
-      switches: ["json"])
+      words,
+      valued: ["model", "goldens", "placement", "stage", "threads"],
+      repeated: ["stage"],
+      switches: ["json"]
+    )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let placement = try Placement(parsing: arguments["placement"] ?? "auto")
     let verification = try Verification(
-      model: try arguments.required("model"), goldens: try arguments.required("goldens"),
-      placement: placement, registry: Registry(threads: try Options.threads(arguments)))
+      model: try arguments.required("model"),
+      goldens: try arguments.required("goldens"),
+      placement: placement,
+      registry: Registry(threads: try Options.threads(arguments))
+    )
     let isJSON = arguments.has("json")
     if !isJSON { verification.report = { Output.line(line($0)) } }
     let stages = arguments.options.filter { $0.name == "stage" }.map(\.value)

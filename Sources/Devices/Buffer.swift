@@ -104,7 +104,9 @@ public struct Value: Sendable {
     precondition(start >= 0 && count >= 0 && start + count <= rows, "rows outside \(type)")
     let stride = type.byteCount / max(rows, 1)
     return Value(
-      buffer, byteOffset: byteOffset + start * stride,
-      type: TensorType(type.dtype, type.shape.replacingFirst(with: count)))
+      buffer,
+      byteOffset: byteOffset + start * stride,
+      type: TensorType(type.dtype, type.shape.replacingFirst(with: count))
+    )
   }
 }

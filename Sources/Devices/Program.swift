@@ -18,7 +18,9 @@ public final class Program: Sendable {
   ///   - place: where each operation runs.
   /// - Throws: where a unit is absent or declines an operation.
   public init(
-    _ graph: Graph, over source: any WeightSource, units: Registry,
+    _ graph: Graph,
+    over source: any WeightSource,
+    units: Registry,
     placing place: (Node) -> UnitID
   ) throws {
     self.graph = graph
@@ -41,14 +43,16 @@ public final class Program: Sendable {
   /// - Returns: one moment a segment, the last of which is the program's end.
   /// - Throws: where a binding is absent or has another type.
   public func launch(
-    _ bindings: [String: Value], after: [Moment] = []
+    _ bindings: [String: Value],
+    after: [Moment] = []
   ) throws -> [Moment] {
     var bindings = bindings
     var moments: [Moment] = []
     for (index, executable) in executables.enumerated() {
       for crossing in crossings[index] { bindings[crossing.name] = try Value(crossing.type) }
       moments.append(
-        try executable.launch(bindings, after: moments.last.map { [$0] } ?? after))
+        try executable.launch(bindings, after: moments.last.map { [$0] } ?? after)
+      )
     }
     return moments
   }

@@ -35,7 +35,8 @@ private final class UnitCache: Sendable {
   private let units = Protected<[UnitID: any ComputeUnit]>([:])
 
   func unit(
-    _ name: UnitID, _ maker: @Sendable () throws -> any ComputeUnit
+    _ name: UnitID,
+    _ maker: @Sendable () throws -> any ComputeUnit
   ) throws -> any ComputeUnit {
     try units.update { units in
       if let unit = units[name] { return unit }

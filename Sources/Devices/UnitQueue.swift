@@ -14,7 +14,9 @@ public final class Moment: @unchecked Sendable {
     let moment = Moment()
     moment.reach(
       .success(
-        Timeline.Event(unit: .cpu, program: "", startNanoseconds: 0, endNanoseconds: 0)))
+        Timeline.Event(unit: .cpu, program: "", startNanoseconds: 0, endNanoseconds: 0)
+      )
+    )
     return moment
   }()
 
@@ -58,7 +60,9 @@ final class UnitQueue: Sendable {
   deinit { line.close() }
 
   func submit(
-    _ program: String, after: [Moment], _ work: @escaping () throws -> Void
+    _ program: String,
+    after: [Moment],
+    _ work: @escaping () throws -> Void
   ) -> Moment {
     let moment = Moment()
     let unit = line.unit
@@ -70,8 +74,13 @@ final class UnitQueue: Sendable {
         moment.reach(
           .success(
             Timeline.Event(
-              unit: unit, program: program, startNanoseconds: start,
-              endNanoseconds: MonotonicClock.nanoseconds)))
+              unit: unit,
+              program: program,
+              startNanoseconds: start,
+              endNanoseconds: MonotonicClock.nanoseconds
+            )
+          )
+        )
       } catch {
         moment.reach(.failure(error))
       }

@@ -27,7 +27,8 @@ public actor Chat {
   ///   - onText: called with each piece of text as it becomes final.
   /// - Throws: where a medium cannot be read or the conversation does not fit; it stays as it was.
   public func send(
-    _ prompt: String, media: [MediaSource] = [],
+    _ prompt: String,
+    media: [MediaSource] = [],
     onText: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> Response {
     var next = builder

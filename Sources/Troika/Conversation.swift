@@ -15,7 +15,8 @@ public final class Conversation: @unchecked Sendable {
   ///
   /// - Throws: where a medium cannot be read or the prompt does not fit.
   public func respond(
-    to request: Request, onText: @escaping @Sendable (String) -> Void = { _ in }
+    to request: Request,
+    onText: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> Response {
     let flag = CancellationFlag()
     return try await withTaskCancellationHandler {
@@ -28,7 +29,9 @@ public final class Conversation: @unchecked Sendable {
   }
 
   private func answer(
-    _ request: Request, onText: @escaping (String) -> Void, isCancelled: @escaping () -> Bool
+    _ request: Request,
+    onText: @escaping (String) -> Void,
+    isCancelled: @escaping () -> Bool
   ) throws -> Response {
     lock.lock()
     defer { lock.unlock() }

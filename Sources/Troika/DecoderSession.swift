@@ -39,8 +39,12 @@ final class DecoderSession {
   private var caches: [String: Value] = [:]
 
   init(
-    store: ProgramStore, text: TextDecoder, layout: ChunkLayout, placement: Placement,
-    context: Int, batch: Int
+    store: ProgramStore,
+    text: TextDecoder,
+    layout: ChunkLayout,
+    placement: Placement,
+    context: Int,
+    batch: Int
   ) throws {
     self.store = store
     self.text = text
@@ -76,7 +80,10 @@ final class DecoderSession {
   ///   - phase: what the step is called in placements.
   ///   - taps: inner values to keep.
   func step(
-    _ rows: Rows, wanted: TextDecoder.Rows, phase: Part.Phase, taps: Set<String> = []
+    _ rows: Rows,
+    wanted: TextDecoder.Rows,
+    phase: Part.Phase,
+    taps: Set<String> = []
   ) throws -> Result {
     let count = rows.ids.count
     var result = Result()
@@ -92,8 +99,11 @@ final class DecoderSession {
         isNarrow = true
       }
       let shape = shape(
-        range, tokens: isNarrow ? 1 : count, rows: isNarrow ? .all : wanted,
-        isLast: index == layout.ranges.count - 1 && joinsHead(phase))
+        range,
+        tokens: isNarrow ? 1 : count,
+        rows: isNarrow ? .all : wanted,
+        isLast: index == layout.ranges.count - 1 && joinsHead(phase)
+      )
       let program = try store.program(.chunk(index + 1, shape, phase, taps: taps))
       try run(program, &values, taps, &result)
     }
@@ -107,12 +117,19 @@ final class DecoderSession {
   }
 
   private func shape(
-    _ range: Range<Int>, tokens: Int, rows: TextDecoder.Rows, isLast: Bool
+    _ range: Range<Int>,
+    tokens: Int,
+    rows: TextDecoder.Rows,
+    isLast: Bool
   ) -> TextDecoder.ChunkShape {
     TextDecoder.ChunkShape(
-      layers: range, tokens: tokens, rows: tokens == 1 && rows == .last ? .all : rows,
-      slidingCacheRows: slidingRows, fullCacheRows: context,
-      includesHead: isLast && rows != .none)
+      layers: range,
+      tokens: tokens,
+      rows: tokens == 1 && rows == .last ? .all : rows,
+      slidingCacheRows: slidingRows,
+      fullCacheRows: context,
+      includesHead: isLast && rows != .none
+    )
   }
 
   private func joinsHead(_ phase: Part.Phase) -> Bool {
@@ -131,7 +148,9 @@ final class DecoderSession {
     for feature in rows.features {
       let target = hidden.rows(feature.row, count: feature.value.type.shape[0])
       target.pointer.copyMemory(
-        from: feature.value.pointer, byteCount: feature.value.type.byteCount)
+        from: feature.value.pointer,
+        byteCount: feature.value.type.byteCount
+      )
     }
     values["position"] = try Value([Int32(position)], [1])
     values["count"] = try Value([Int32(count)], [1])
@@ -155,7 +174,9 @@ final class DecoderSession {
   }
 
   private func run(
-    _ program: Program, _ values: inout [String: Value], _ taps: Set<String>,
+    _ program: Program,
+    _ values: inout [String: Value],
+    _ taps: Set<String>,
     _ result: inout Result
   ) throws {
     let outputs = try program.allocateOutputs(except: caches)

@@ -10,7 +10,8 @@ struct Encoders {
 
   /// Features `[tokens, D]` of a picture or frame, and inner values by name.
   func encode(
-    _ image: PreparedImage, taps: Set<String> = []
+    _ image: PreparedImage,
+    taps: Set<String> = []
   ) throws -> (features: Value, taps: [String: Value], events: [Timeline.Event]) {
     guard let vision = model.configuration.vision else { throw TroikaError.lacksTower("vision") }
     let patches = image.patches
@@ -40,7 +41,8 @@ struct Encoders {
 
   /// Features `[tokens, D]` of a block of sound, and inner values by name.
   func encode(
-    _ audio: PreparedAudio, taps: Set<String> = []
+    _ audio: PreparedAudio,
+    taps: Set<String> = []
   ) throws -> (features: Value, taps: [String: Value], events: [Timeline.Event]) {
     let mel = audio.mel
     let program = try store.program(.audio(frames: mel.frameCount, taps: taps))

@@ -19,9 +19,13 @@ public struct GenerationOptions: Hashable, Sendable {
 
   /// Options with their defaults.
   public init(
-    maxTokens: Int = 256, sampling: SamplingOptions = SamplingOptions(),
-    mediaStyle: MediaStyle? = nil, mediaPerLayer: MediaPerLayerInput = .pad,
-    thinking: Bool = false, isRaw: Bool = false, ignoresStopTokens: Bool = false
+    maxTokens: Int = 256,
+    sampling: SamplingOptions = SamplingOptions(),
+    mediaStyle: MediaStyle? = nil,
+    mediaPerLayer: MediaPerLayerInput = .pad,
+    thinking: Bool = false,
+    isRaw: Bool = false,
+    ignoresStopTokens: Bool = false
   ) {
     self.maxTokens = maxTokens
     self.sampling = sampling
@@ -44,7 +48,8 @@ public struct Request: Hashable, Sendable {
 
   /// A request from its parts.
   public init(
-    messages: [ChatMessage], media: [Medium: MediaSource] = [:],
+    messages: [ChatMessage],
+    media: [Medium: MediaSource] = [:],
     options: GenerationOptions = GenerationOptions()
   ) {
     self.messages = messages

@@ -14,7 +14,9 @@ struct Generator {
   let isCancelled: () -> Bool
 
   func run(
-    _ request: Request, in session: DecoderSession, history: inout [PromptKey]
+    _ request: Request,
+    in session: DecoderSession,
+    history: inout [PromptKey]
   ) throws -> Response {
     let start = MonotonicClock.nanoseconds
     var response = Response()
@@ -27,8 +29,11 @@ struct Generator {
     response.cachedTokens = reused
     let features = try encode(prompt, media, from: reused, &response)
     let rows = PromptRows(
-      prompt, features: features, padToken: folder.model.configuration.text.padToken,
-      mediaPerLayer: request.options.mediaPerLayer)
+      prompt,
+      features: features,
+      padToken: folder.model.configuration.text.padToken,
+      mediaPerLayer: request.options.mediaPerLayer
+    )
     guard let logits = try prefill(rows, from: reused, session, keys, &history, &response) else {
       response.finishReason = .cancelled
       response.timings.totalNanoseconds = MonotonicClock.nanoseconds - start
@@ -42,7 +47,10 @@ struct Generator {
   private func check(_ request: Request) throws(TroikaError) {
     guard request.options.maxTokens > 0 else {
       throw .option(
-        name: "max-tokens", expected: "at least 1", got: "\(request.options.maxTokens)")
+        name: "max-tokens",
+        expected: "at least 1",
+        got: "\(request.options.maxTokens)"
+      )
     }
     let hasContent = request.messages.contains { message in
       message.content.contains { part in
@@ -57,7 +65,8 @@ struct Generator {
   ///
   /// - Throws: also where the prompt does not fit, before anything is encoded.
   private func prepare(
-    _ request: Request, _ response: inout Response
+    _ request: Request,
+    _ response: inout Response
   ) throws -> (EncodedPrompt, [Medium: LoadedMedium]) {
     let loader = MediaLoader(processor: folder.processor)
     var media: [Medium: LoadedMedium] = [:]
@@ -74,12 +83,17 @@ struct Generator {
     template.thinking = request.options.thinking
     template.isRaw = request.options.isRaw
     let prompt = try folder.encoder.encode(
-      try template.pieces(request.messages), extents: media.mapValues(\.extent))
+      try template.pieces(request.messages),
+      extents: media.mapValues(\.extent)
+    )
     response.promptTokens = prompt.ids.count
     response.softTokens = prompt.softTokenCount
     guard prompt.ids.count < context else {
       throw TroikaError.promptTooLong(
-        tokens: prompt.ids.count, context: context, detail: Self.budget(media))
+        tokens: prompt.ids.count,
+        context: context,
+        detail: Self.budget(media)
+      )
     }
     return (prompt, media)
   }
@@ -98,7 +112,9 @@ struct Generator {
 
   /// How many leading tokens the session already holds, at least one left to run.
   private func reuse(
-    _ keys: [PromptKey], in session: DecoderSession, history: inout [PromptKey]
+    _ keys: [PromptKey],
+    in session: DecoderSession,
+    history: inout [PromptKey]
   ) -> Int {
     let common = zip(keys, history).prefix { $0 == $1 }.count
     let wanted = min(common, keys.count - 1)
@@ -109,7 +125,9 @@ struct Generator {
   }
 
   private func encode(
-    _ prompt: EncodedPrompt, _ media: [Medium: LoadedMedium], from start: Int,
+    _ prompt: EncodedPrompt,
+    _ media: [Medium: LoadedMedium],
+    from start: Int,
     _ response: inout Response
   ) throws -> [Value] {
     let begin = MonotonicClock.nanoseconds
@@ -145,7 +163,8 @@ struct Generator {
       try reader.forEachFrame(choices) { frame in
         let patches = try processor.patches(frame.image)
         let (features, _, events) = try encoders.encode(
-          PreparedImage(patches: patches, scale: .video))
+          PreparedImage(patches: patches, scale: .video)
+        )
         events.forEach { response.timeline.append($0) }
         values.append(features)
       }
@@ -157,8 +176,12 @@ struct Generator {
   ///
   /// - Returns: the last position's logits; nil where the caller cancelled.
   private func prefill(
-    _ rows: PromptRows, from start: Int, _ session: DecoderSession, _ keys: [PromptKey],
-    _ history: inout [PromptKey], _ response: inout Response
+    _ rows: PromptRows,
+    from start: Int,
+    _ session: DecoderSession,
+    _ keys: [PromptKey],
+    _ history: inout [PromptKey],
+    _ response: inout Response
   ) throws -> Value? {
     let begin = MonotonicClock.nanoseconds
     defer { response.timings.prefillNanoseconds = MonotonicClock.nanoseconds - begin }
@@ -167,10 +190,16 @@ struct Generator {
     while position < rows.count {
       if isCancelled() { return nil }
       let end = rows.batchEnd(
-        from: position, limit: session.batch, keepsMediaWhole: keepsWhole)
+        from: position,
+        limit: session.batch,
+        keepsMediaWhole: keepsWhole
+      )
       let isLast = end == rows.count
       let result = try session.step(
-        rows.rows(position..<end), wanted: isLast ? .last : .none, phase: .prefill)
+        rows.rows(position..<end),
+        wanted: isLast ? .last : .none,
+        phase: .prefill
+      )
       result.events.forEach { response.timeline.append($0) }
       history += keys[position..<end]
       position = end
@@ -180,8 +209,12 @@ struct Generator {
   }
 
   private func decode(
-    _ options: GenerationOptions, _ first: Value, _ session: DecoderSession,
-    _ sampler: inout Sampler, _ history: inout [PromptKey], _ start: Int,
+    _ options: GenerationOptions,
+    _ first: Value,
+    _ session: DecoderSession,
+    _ sampler: inout Sampler,
+    _ history: inout [PromptKey],
+    _ start: Int,
     _ response: inout Response
   ) throws {
     var logits = first
@@ -204,7 +237,11 @@ struct Generator {
         break
       }
       let row = DecoderSession.Rows(
-        ids: [Int32(next)], perLayerIds: [Int32(next)], features: [], blocks: [0])
+        ids: [Int32(next)],
+        perLayerIds: [Int32(next)],
+        features: [],
+        blocks: [0]
+      )
       let result = try session.step(row, wanted: .last, phase: .decode)
       result.events.forEach { response.timeline.append($0) }
       history.append(.token(next))
@@ -218,7 +255,9 @@ struct Generator {
   }
 
   private func limit(
-    _ options: GenerationOptions, _ session: DecoderSession, _ response: Response
+    _ options: GenerationOptions,
+    _ session: DecoderSession,
+    _ response: Response
   ) -> FinishReason? {
     if isCancelled() { return .cancelled }
     if response.tokens.count >= options.maxTokens { return .length }
@@ -248,7 +287,10 @@ enum PromptKey: Hashable {
       guard let source = media[span.medium] else { continue }
       for position in span.range {
         keys[position] = .medium(
-          source, frame: span.frame, row: position - span.range.lowerBound)
+          source,
+          frame: span.frame,
+          row: position - span.range.lowerBound
+        )
       }
     }
     return keys

@@ -42,7 +42,9 @@ struct MediaLoader {
     }
     return LoadedMedium(
       part: .image(PreparedImage(patches: patches, scale: .image)),
-      extent: .tokens(patches.softTokenCount), warnings: decoded.warnings.map { "\(url.path): \($0)" })
+      extent: .tokens(patches.softTokenCount),
+      warnings: decoded.warnings.map { "\(url.path): \($0)" }
+    )
   }
 
   private func video(_ url: URL, _ options: VideoOptions) throws -> LoadedMedium {
@@ -59,11 +61,14 @@ struct MediaLoader {
       throw MediaError.unsupported(path: url.path, format: "video", reason: "\(error)")
     }
     let tokens = processor.video.softTokenCount(
-      targetWidth: target.width, targetHeight: target.height)
+      targetWidth: target.width,
+      targetHeight: target.height
+    )
     return LoadedMedium(
       part: .frames(reader, choices),
       extent: .frames(choices.map { .init(seconds: $0.seconds, tokenCount: tokens) }),
-      warnings: reader.warnings.map { "\(url.path): \($0)" })
+      warnings: reader.warnings.map { "\(url.path): \($0)" }
+    )
   }
 
   private func soundtrack(_ url: URL) throws -> LoadedMedium {
@@ -71,7 +76,10 @@ struct MediaLoader {
       return try audio(url)
     } catch MediaError.noSoundTrack {
       return LoadedMedium(
-        part: .audio([]), extent: .blocks([]), warnings: ["\(url.path): has no sound track"])
+        part: .audio([]),
+        extent: .blocks([]),
+        warnings: ["\(url.path): has no sound track"]
+      )
     }
   }
 
@@ -85,6 +93,9 @@ struct MediaLoader {
       warnings.append("\(url.path): \(seconds) s of sound go in as \(blocks.count) blocks")
     }
     return LoadedMedium(
-      part: .audio(blocks), extent: .blocks(blocks.map(\.mel.softTokenCount)), warnings: warnings)
+      part: .audio(blocks),
+      extent: .blocks(blocks.map(\.mel.softTokenCount)),
+      warnings: warnings
+    )
   }
 }

@@ -51,7 +51,10 @@ public struct VideoOptions: Hashable, Sendable {
 
   /// Options with the source document's defaults.
   public init(
-    fps: Double = 1, maxFrames: Int = 8, includeAudio: Bool = false, sampling: Sampling = .even
+    fps: Double = 1,
+    maxFrames: Int = 8,
+    includeAudio: Bool = false,
+    sampling: Sampling = .even
   ) {
     self.fps = fps
     self.maxFrames = maxFrames

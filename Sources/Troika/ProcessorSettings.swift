@@ -28,7 +28,8 @@ public struct ProcessorSettings: Sendable {
           ?? vision?.patchSize ?? 16,
         poolingKernel: try node?.integer("pooling_kernel_size", or: vision?.poolingKernel ?? 3)
           ?? vision?.poolingKernel ?? 3,
-        maxSoftTokens: try node?.integer("max_soft_tokens", or: tokens) ?? tokens)
+        maxSoftTokens: try node?.integer("max_soft_tokens", or: tokens) ?? tokens
+      )
     }
     image = try geometry("image_processor", tokens: vision?.softTokens ?? 280)
     video = try geometry("video_processor", tokens: 70)
@@ -38,7 +39,9 @@ public struct ProcessorSettings: Sendable {
   }
 
   private static func check(
-    _ image: ImageGeometry, _ video: ImageGeometry, _ vision: VisionConfiguration?,
+    _ image: ImageGeometry,
+    _ video: ImageGeometry,
+    _ vision: VisionConfiguration?,
     _ root: JSONNode?
   ) throws {
     guard let vision, let root else { return }
@@ -47,7 +50,8 @@ public struct ProcessorSettings: Sendable {
       throw try root.member(key).mismatch(
         "patches of \(vision.patchSize) pooled \(vision.poolingKernel) x \(vision.poolingKernel)",
         came: "patches of \(geometry.patchSize) pooled \(geometry.poolingKernel) x "
-          + "\(geometry.poolingKernel)")
+          + "\(geometry.poolingKernel)"
+      )
     }
   }
 

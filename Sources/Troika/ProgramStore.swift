@@ -24,7 +24,10 @@ final class ProgramStore: @unchecked Sendable {
   private let capacity = 96
 
   init(
-    model: Gemma4, weights: any WeightSource, registry: Registry, placement: Placement
+    model: Gemma4,
+    weights: any WeightSource,
+    registry: Registry,
+    placement: Placement
   ) {
     self.model = model
     self.weights = weights
@@ -38,8 +41,11 @@ final class ProgramStore: @unchecked Sendable {
     if let program = programs[key] { return program }
     let (graph, part) = try trace(key)
     let program = try Program(
-      graph.applying(Graph.standardPasses), over: weights, units: registry,
-      placing: { [placement] node in placement.unit(of: node, in: part) })
+      graph.applying(Graph.standardPasses),
+      over: weights,
+      units: registry,
+      placing: { [placement] node in placement.unit(of: node, in: part) }
+    )
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[key] = program
     order.append(key)
@@ -54,7 +60,8 @@ final class ProgramStore: @unchecked Sendable {
     case .audio(let frames, let taps):
       guard let audio = model.audio else { throw TroikaError.lacksTower("audio") }
       return (try audio.encoder(frames: frames, over: weights, taps: taps), .audio)
-    case .embed(let tokens): return (try model.text.embedding(tokens: tokens, over: weights), .embed)
+    case .embed(let tokens):
+      return (try model.text.embedding(tokens: tokens, over: weights), .embed)
     case .chunk(let index, let shape, let phase, let taps):
       let part = Part.chunk(index, phase)
       let name = phase == .decode ? "\(part)" : "chunk\(index).prefill\(shape.tokens)"

@@ -19,7 +19,10 @@ struct PromptRows {
   private let placeholderSpan: [Int]
 
   init(
-    _ prompt: EncodedPrompt, features: [Value], padToken: Int, mediaPerLayer: MediaPerLayerInput
+    _ prompt: EncodedPrompt,
+    features: [Value],
+    padToken: Int,
+    mediaPerLayer: MediaPerLayerInput
   ) {
     self.prompt = prompt
     self.features = features
@@ -48,10 +51,15 @@ struct PromptRows {
         (
           part.lowerBound - range.lowerBound,
           features[index].rows(part.lowerBound - span.range.lowerBound, count: part.count)
-        ))
+        )
+      )
     }
     return DecoderSession.Rows(
-      ids: ids, perLayerIds: perLayer, features: rows, blocks: range.map(block))
+      ids: ids,
+      perLayerIds: perLayer,
+      features: rows,
+      blocks: range.map(block)
+    )
   }
 
   /// The run of adjacent image or video placeholders a position belongs to, counted from 1.

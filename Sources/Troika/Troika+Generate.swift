@@ -21,14 +21,18 @@ extension Request {
     let turn = ChatMessage(.user, content)
     self.init(
       messages: (system.map { [ChatMessage(.system, $0)] } ?? []) + [turn],
-      media: builder.media, options: options)
+      media: builder.media,
+      options: options
+    )
   }
 
   /// One user turn: media go where the prompt's placeholders stand, the rest in front.
   ///
   /// - Throws: `PromptError` where there are more placeholders than media.
   public init(
-    prompt: String, media sources: [MediaSource], system: String? = nil,
+    prompt: String,
+    media sources: [MediaSource],
+    system: String? = nil,
     options: GenerationOptions = GenerationOptions()
   ) throws {
     var builder = TurnBuilder()
@@ -36,7 +40,9 @@ extension Request {
     self.init(
       messages: (system.map { [ChatMessage(.system, $0)] } ?? [])
         + [ChatMessage(.user, content)],
-      media: builder.media, options: options)
+      media: builder.media,
+      options: options
+    )
   }
 }
 
@@ -66,7 +72,8 @@ struct TurnBuilder {
   }
 
   mutating func content(
-    prompt: String, media sources: [MediaSource]
+    prompt: String,
+    media sources: [MediaSource]
   ) throws(PromptError) -> [ContentPart] {
     let added = sources.map { add($0) }
     let primary = added.compactMap { parts -> Medium? in
@@ -85,8 +92,12 @@ extension Troika {
   /// - Returns: the answer's text.
   /// - Throws: where a medium cannot be read or the prompt does not fit.
   public func generate(
-    _ prompt: String, images: [URL] = [], videoURL: URL? = nil,
-    videoOptions: VideoOptions = VideoOptions(), audioURL: URL? = nil, system: String? = nil,
+    _ prompt: String,
+    images: [URL] = [],
+    videoURL: URL? = nil,
+    videoOptions: VideoOptions = VideoOptions(),
+    audioURL: URL? = nil,
+    system: String? = nil,
     options: GenerationOptions = GenerationOptions()
   ) async throws -> String {
     let sources = Self.sources(images, videoURL, videoOptions, audioURL)
@@ -100,7 +111,8 @@ extension Troika {
   /// - Returns: the answer's text.
   /// - Throws: where a medium cannot be read or the prompt does not fit.
   public func generate(
-    _ parts: [PromptPart], system: String? = nil,
+    _ parts: [PromptPart],
+    system: String? = nil,
     options: GenerationOptions = GenerationOptions()
   ) async throws -> String {
     try await respond(to: Request(parts, system: system, options: options)).text
@@ -108,8 +120,12 @@ extension Troika {
 
   /// The answer piece by piece. Ending the iteration cancels the rest.
   public func stream(
-    _ prompt: String, images: [URL] = [], videoURL: URL? = nil,
-    videoOptions: VideoOptions = VideoOptions(), audioURL: URL? = nil, system: String? = nil,
+    _ prompt: String,
+    images: [URL] = [],
+    videoURL: URL? = nil,
+    videoOptions: VideoOptions = VideoOptions(),
+    audioURL: URL? = nil,
+    system: String? = nil,
     options: GenerationOptions = GenerationOptions()
   ) -> AsyncThrowingStream<String, any Error> {
     AsyncThrowingStream { continuation in
@@ -117,7 +133,11 @@ extension Troika {
         do {
           let sources = Self.sources(images, videoURL, videoOptions, audioURL)
           let request = try Request(
-            prompt: prompt, media: sources, system: system, options: options)
+            prompt: prompt,
+            media: sources,
+            system: system,
+            options: options
+          )
           _ = try await respond(to: request) { continuation.yield($0) }
           continuation.finish()
         } catch {
@@ -130,13 +150,17 @@ extension Troika {
 
   /// A conversation of several turns.
   public func chat(
-    system: String? = nil, options: GenerationOptions = GenerationOptions()
+    system: String? = nil,
+    options: GenerationOptions = GenerationOptions()
   ) -> Chat {
     Chat(self, system: system, options: options)
   }
 
   private static func sources(
-    _ images: [URL], _ video: URL?, _ options: VideoOptions, _ audio: URL?
+    _ images: [URL],
+    _ video: URL?,
+    _ options: VideoOptions,
+    _ audio: URL?
   ) -> [MediaSource] {
     images.map { .image($0) } + (video.map { [.video($0, options)] } ?? [])
       + (audio.map { [.audio($0)] } ?? [])

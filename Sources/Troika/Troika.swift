@@ -28,8 +28,11 @@ public final class Troika: Sendable {
 
     /// Options with their defaults.
     public init(
-      placement: Placement = Placement(), layout: ChunkLayout? = nil, context: Int? = nil,
-      prefillBatch: Int = 512, threads: Int? = nil
+      placement: Placement = Placement(),
+      layout: ChunkLayout? = nil,
+      context: Int? = nil,
+      prefillBatch: Int = 512,
+      threads: Int? = nil
     ) {
       self.placement = placement
       self.layout = layout
@@ -61,23 +64,36 @@ public final class Troika: Sendable {
     context = options.context ?? min(8192, text.maximumPositions)
     guard context >= 2, context <= text.maximumPositions else {
       throw TroikaError.option(
-        name: "context", expected: "2 to \(text.maximumPositions)", got: "\(context)")
+        name: "context",
+        expected: "2 to \(text.maximumPositions)",
+        got: "\(context)"
+      )
     }
     guard layout.ranges.last?.upperBound == text.layers.count else {
       throw TroikaError.option(
-        name: "chunks", expected: "a last end of \(text.layers.count)",
-        got: "\(layout.ranges.last?.upperBound ?? 0)")
+        name: "chunks",
+        expected: "a last end of \(text.layers.count)",
+        got: "\(layout.ranges.last?.upperBound ?? 0)"
+      )
     }
     guard options.prefillBatch >= 1 else {
       throw TroikaError.option(
-        name: "prefill", expected: "at least 1", got: "\(options.prefillBatch)")
+        name: "prefill",
+        expected: "at least 1",
+        got: "\(options.prefillBatch)"
+      )
     }
     batch = min(options.prefillBatch, context)
     let registry = Registry(
-      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount)
+      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount
+    )
     for unit in placement.units { _ = try registry.unit(unit) }
     store = ProgramStore(
-      model: folder.model, weights: folder.weights, registry: registry, placement: placement)
+      model: folder.model,
+      weights: folder.weights,
+      registry: registry,
+      placement: placement
+    )
     loadNanoseconds = MonotonicClock.nanoseconds - start
   }
 
@@ -85,7 +101,8 @@ public final class Troika: Sendable {
   ///
   /// - Throws: where a file is missing or malformed, or a unit is not available.
   public static func load(
-    model: URL, options: LoadOptions = LoadOptions()
+    model: URL,
+    options: LoadOptions = LoadOptions()
   ) async throws -> Troika {
     try await blocking { try Troika(path: model.path, options) }
   }
@@ -98,23 +115,34 @@ public final class Troika: Sendable {
   /// - Throws: where a medium cannot be read or the prompt does not fit. Cancelling the task ends
   ///   the answer early, which is no error.
   public func respond(
-    to request: Request, onText: @escaping @Sendable (String) -> Void = { _ in }
+    to request: Request,
+    onText: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> Response {
     try await Conversation(self).respond(to: request, onText: onText)
   }
 
   func makeSession() throws -> DecoderSession {
     try DecoderSession(
-      store: store, text: folder.model.text, layout: layout, placement: placement,
-      context: context, batch: batch)
+      store: store,
+      text: folder.model.text,
+      layout: layout,
+      placement: placement,
+      context: context,
+      batch: batch
+    )
   }
 
   func generator(
-    onText: @escaping (String) -> Void, isCancelled: @escaping () -> Bool
+    onText: @escaping (String) -> Void,
+    isCancelled: @escaping () -> Bool
   ) -> Generator {
     Generator(
-      folder: folder, encoders: Encoders(store: store, model: folder.model), context: context,
-      onText: onText, isCancelled: isCancelled)
+      folder: folder,
+      encoders: Encoders(store: store, model: folder.model),
+      context: context,
+      onText: onText,
+      isCancelled: isCancelled
+    )
   }
 }
 

@@ -56,7 +56,10 @@ import Testing
   @Test func modelsNameNoUnit() throws {
     for file in Self.files(below: "Sources/Models", suffixes: [".swift"]) {
       let text = try String(contentsOf: file, encoding: .utf8)
-      #expect(!text.contains("UnitID") && !text.contains("neuralEngine"), "\(file.lastPathComponent)")
+      #expect(
+        !text.contains("UnitID") && !text.contains("neuralEngine"),
+        "\(file.lastPathComponent)"
+      )
     }
   }
 
@@ -64,7 +67,9 @@ import Testing
     for (folder, limit) in [("Sources", 400), ("Tests", 500)] {
       for file in Self.files(below: folder, suffixes: [".swift", ".c", ".h", ".comp"]) {
         let lines = try String(contentsOf: file, encoding: .utf8).split(
-          separator: "\n", omittingEmptySubsequences: false)
+          separator: "\n",
+          omittingEmptySubsequences: false
+        )
         #expect(lines.count <= limit + 1, "\(file.lastPathComponent) has \(lines.count) lines")
       }
     }

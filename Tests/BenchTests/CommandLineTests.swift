@@ -16,7 +16,9 @@ import Testing
     for bundle in Bundle.allBundles where bundle.bundlePath.hasSuffix(".xctest") {
       folder = bundle.bundleURL.deletingLastPathComponent()
     }
-    let candidates = [folder, Bundle.main.bundleURL, Bundle.main.bundleURL.deletingLastPathComponent()]
+    let candidates = [
+      folder, Bundle.main.bundleURL, Bundle.main.bundleURL.deletingLastPathComponent(),
+    ]
     return candidates.map { $0.appendingPathComponent("troika") }
       .first { FileManager.default.isExecutableFile(atPath: $0.path) }
       ?? folder.appendingPathComponent("troika")
@@ -37,8 +39,10 @@ import Testing
     let said = errors.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     return Outcome(
-      code: process.terminationStatus, output: String(decoding: made, as: UTF8.self),
-      errors: String(decoding: said, as: UTF8.self))
+      code: process.terminationStatus,
+      output: String(decoding: made, as: UTF8.self),
+      errors: String(decoding: said, as: UTF8.self)
+    )
   }
 
   @Test(arguments: ["generate", "chat", "inspect", "tokenize", "verify", "devices"])
@@ -63,11 +67,14 @@ import Testing
     (["generate", "--model", GoldenFolder.model, "--placement", "gpu", "hi"], 69),
     (["generate", "--model", GoldenFolder.model, "--image", "/nonexistent.png", "hi"], 65),
     (["generate", "--model", GoldenFolder.model, "look at <|image|>"], 65),
-    (["inspect", "/nonexistent"], 65), (["inspect"], 64), (["tokenize", "--model", "/x", "hi"], 65),
+    (["inspect", "/nonexistent"], 65), (["inspect"], 64),
+    (["tokenize", "--model", "/x", "hi"], 65),
     (["tokenize", "--model", GoldenFolder.model, "--decode", "99999999"], 65),
     (["tokenize", "--model", GoldenFolder.model, "--decode", "x"], 65),
     (["verify", "--model", GoldenFolder.model, "--goldens", "/nonexistent"], 65),
-    (["verify", "--model", GoldenFolder.model, "--goldens", GoldenFolder.tiny, "--stage", "x"], 65),
+    (
+      ["verify", "--model", GoldenFolder.model, "--goldens", GoldenFolder.tiny, "--stage", "x"], 65
+    ),
   ]
 
   @Test(arguments: mistakes)
@@ -128,14 +135,19 @@ import Testing
     let there = try Self.run(["tokenize", "--model", GoldenFolder.model, "Hello, world!"])
     #expect(there.output == "410 586 441 385 826 776 378\n")
     let back = try Self.run(
-      ["tokenize", "--model", GoldenFolder.model, "--decode"], input: there.output)
+      ["tokenize", "--model", GoldenFolder.model, "--decode"],
+      input: there.output
+    )
     #expect(back.output == "Hello, world!\n")
   }
 
   @Test func chatReadsLinesFromAPipe() throws {
-    let input = "/image \(GoldenFolder.url("media/images/wide.png").path)\nWhat?\n/nope\nAnd?\n/quit\n"
+    let input =
+      "/image \(GoldenFolder.url("media/images/wide.png").path)\nWhat?\n/nope\nAnd?\n/quit\n"
     let outcome = try Self.run(
-      ["chat", "--model", GoldenFolder.model, "--max-tokens", "3"], input: input)
+      ["chat", "--model", GoldenFolder.model, "--max-tokens", "3"],
+      input: input
+    )
     #expect(outcome.code == 0)
     #expect(outcome.output.split(separator: "\n").count >= 2)
     #expect(outcome.errors.contains("/nope"))

@@ -11,7 +11,9 @@ import Testing
   static func run(_ problem: OpProblem, on unit: any ComputeUnit) throws -> [Float] {
     let graph = try problem.graph.applying(Graph.standardPasses)
     let executable = try unit.compile(
-      Segment(unit: unit.profile.unit, graph: graph), over: problem.weights)
+      Segment(unit: unit.profile.unit, graph: graph),
+      over: problem.weights
+    )
     var values: [String: Value] = [:]
     for input in graph.inputs {
       if let numbers = problem.floats[input.name] {
@@ -53,17 +55,25 @@ import Testing
       let position = tracer.input("position", TensorType(.i32, [1]))
       let count = tracer.input("count", TensorType(.i32, [1]))
       tracer.output(
-        "cache", cache.updated(with: rows, position: position, count: count), isState: true)
+        "cache",
+        cache.updated(with: rows, position: position, count: count),
+        isState: true
+      )
       let graph = try tracer.finish()
       let state = try Value([0, 0, 1, 1, 2, 2, 3, 3] as [Float], [4, 1, 2])
       let executable = try unit.compile(
-        Segment(unit: unit.profile.unit, graph: graph), over: MemoryWeights())
+        Segment(unit: unit.profile.unit, graph: graph),
+        over: MemoryWeights()
+      )
       try unit.wait(
         for: try executable.launch(
           [
             "cache": state, "rows": try Value([7, 7, 8, 8, 9, 9] as [Float], [3, 1, 2]),
             "position": try Value([3 as Int32], [1]), "count": try Value([2 as Int32], [1]),
-          ], after: []))
+          ],
+          after: []
+        )
+      )
       #expect(state.floats == [8, 8, 1, 1, 2, 2, 7, 7])
     }
   }
@@ -72,7 +82,9 @@ import Testing
     let problem = try #require(try OpProblem.all().first)
     let unit = ReferenceUnit()
     let executable = try unit.compile(
-      Segment(unit: .reference, graph: problem.graph), over: problem.weights)
+      Segment(unit: .reference, graph: problem.graph),
+      over: problem.weights
+    )
     #expect(throws: DeviceError.self) { try executable.launch([:], after: []) }
     let wrong = try Value([1, 2] as [Float], [2])
     #expect(throws: DeviceError.self) {

@@ -17,7 +17,9 @@ import Testing
     for (name, text) in files {
       let url = root.appendingPathComponent(name)
       try FileManager.default.createDirectory(
-        at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        at: url.deletingLastPathComponent(),
+        withIntermediateDirectories: true
+      )
       try Data(text.utf8).write(to: url)
     }
     return root

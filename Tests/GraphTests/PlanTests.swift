@@ -9,7 +9,9 @@ import Testing
       let values = (0..<Int.random(in: 1...24, using: &random)).map { node in
         let start = Int.random(in: 0...20, using: &random)
         let end = start + Int.random(in: 0...8, using: &random)
-        return (node: node, byteCount: Int.random(in: 0...5000, using: &random), lifetime: start...end)
+        return (
+          node: node, byteCount: Int.random(in: 0...5000, using: &random), lifetime: start...end
+        )
       }
       let plan = MemoryPlan(values)
       for first in values {
@@ -39,7 +41,9 @@ import Testing
 
   @Test func placementsAreRead() throws {
     let placement = try Placement(
-      parsing: "vision=gpu,chunks=neuralEngine,head=cpu,decode.chunk3=reference,text.layers.4.*=null")
+      parsing:
+        "vision=gpu,chunks=neuralEngine,head=cpu,decode.chunk3=reference,text.layers.4.*=null"
+    )
     #expect(placement.unit(of: .vision) == .gpu)
     #expect(placement.unit(of: .audio) == .cpu)
     #expect(placement.unit(of: .chunk(2, .prefill)) == .neuralEngine)
@@ -47,13 +51,20 @@ import Testing
     #expect(placement.unit(of: .chunk(3, .prefill)) == .neuralEngine)
     #expect(placement.unit(of: .head(.decode)) == .cpu)
     let node = Node(
-      id: 0, op: .input, inputs: [], type: TensorType(.f32, [1]), name: "text.layers.4.mlp.up_proj")
+      id: 0,
+      op: .input,
+      inputs: [],
+      type: TensorType(.f32, [1]),
+      name: "text.layers.4.mlp.up_proj"
+    )
     #expect(placement.unit(of: node, in: .chunk(1, .decode)) == .null)
     #expect(try Placement(parsing: "reference").unit(of: .embed) == .reference)
     #expect(try Placement(parsing: "mission").unit(of: .head(.decode)) == .neuralEngine)
   }
 
-  @Test(arguments: ["", "tpu", "vision=tpu", "ears=cpu", "chunk0=cpu", "vision", "vision=cpu=gpu", "=cpu"])
+  @Test(arguments: [
+    "", "tpu", "vision=tpu", "ears=cpu", "chunk0=cpu", "vision", "vision=cpu=gpu", "=cpu",
+  ])
   func badPlacementsAreRefused(_ text: String) {
     #expect(throws: PlacementError.self) { try Placement(parsing: text) }
   }
@@ -62,7 +73,8 @@ import Testing
     var timeline = Timeline()
     for (start, end) in [(5, 9), (0, 3), (12, 20)] {
       timeline.append(
-        Timeline.Event(unit: .cpu, program: "p", startNanoseconds: start, endNanoseconds: end))
+        Timeline.Event(unit: .cpu, program: "p", startNanoseconds: start, endNanoseconds: end)
+      )
     }
     #expect(timeline.events.map(\.startNanoseconds) == [0, 5, 12])
     #expect(timeline.makespanNanoseconds == 20)
@@ -78,7 +90,9 @@ import Testing
     #expect(cost.bytesWritten == 4 * 16 * 4)
     let table = TensorType(.bf16, [1000, 8])
     let gather = Op.gather.cost(
-      inputs: [table, TensorType(.i32, [3])], result: TensorType(.f32, [3, 8]))
+      inputs: [table, TensorType(.i32, [3])],
+      result: TensorType(.f32, [3, 8])
+    )
     #expect(gather.bytesRead == 3 * 16 + 12)
   }
 }

@@ -49,7 +49,12 @@ struct ProblemBuilder {
   func problem(_ name: String, _ result: Tensor, state: String? = nil) throws -> OpProblem {
     tracer.output(state ?? "result", result, isState: state != nil)
     return OpProblem(
-      name: name, graph: try tracer.finish(), weights: weights, floats: floats, integers: integers)
+      name: name,
+      graph: try tracer.finish(),
+      weights: weights,
+      floats: floats,
+      integers: integers
+    )
   }
 }
 
@@ -60,7 +65,8 @@ extension OpProblem {
   }
 
   private static func make(
-    _ name: String, _ body: (inout ProblemBuilder) -> Tensor
+    _ name: String,
+    _ body: (inout ProblemBuilder) -> Tensor
   ) throws -> OpProblem {
     var builder = ProblemBuilder(name, seed: name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) })
     let result = body(&builder)
@@ -112,7 +118,9 @@ extension OpProblem {
 
   private static func products() throws -> [OpProblem] {
     try [(1, 7, 5), (3, 64, 40), (9, 100, 33), (64, 96, 70), (37, 300, 129)].map {
-      rows, depth, width in
+      rows,
+      depth,
+      width in
       try make("linear \(rows)x\(depth)x\(width)") {
         $0.input("x", [rows, depth]).linear($0.weight("w", [width, depth], brain: width % 2 == 0))
       }
@@ -138,18 +146,27 @@ extension OpProblem {
       },
       try make("attention") {
         $0.input("q", [37, 3, 16]).attention(
-          over: $0.input("k", [37, 3, 16]), $0.input("v", [37, 3, 16]))
+          over: $0.input("k", [37, 3, 16]),
+          $0.input("v", [37, 3, 16])
+        )
       },
       try make("attention counted and grouped") {
         $0.input("q", [20, 4, 12]).attention(
-          over: $0.input("k", [20, 2, 12]), $0.input("v", [20, 2, 12]),
-          count: $0.input("n", [13], [1]), scale: 0.5)
+          over: $0.input("k", [20, 2, 12]),
+          $0.input("v", [20, 2, 12]),
+          count: $0.input("n", [13], [1]),
+          scale: 0.5
+        )
       },
       try make("banded attention") {
         $0.input("q", [30, 2, 8]).attention(
-          banded: $0.input("k", [30, 2, 8]), $0.input("v", [30, 2, 8]),
-          relative: $0.input("r", [13, 2, 8]), count: $0.input("n", [25], [1]), window: 12,
-          softcap: 50)
+          banded: $0.input("k", [30, 2, 8]),
+          $0.input("v", [30, 2, 8]),
+          relative: $0.input("r", [13, 2, 8]),
+          count: $0.input("n", [25], [1]),
+          window: 12,
+          softcap: 50
+        )
       },
     ] + (try cached())
   }
@@ -172,7 +189,9 @@ extension OpProblem {
           new: (rows("k", tokens, 2), rows("v", tokens, 2)),
           queryPosition: builder.input("qp", [position], [1]),
           position: builder.input("p", [position], [1]),
-          blocks: blocks ? builder.input("b", numbers, [tokens]) : nil, window: window)
+          blocks: blocks ? builder.input("b", numbers, [tokens]) : nil,
+          window: window
+        )
       }
     }
   }

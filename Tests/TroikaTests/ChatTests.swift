@@ -22,7 +22,10 @@ import Troika
     let fresh = try await troika.respond(
       to: Request(
         messages: Array(turns.dropLast()),
-        media: [Medium(.image, 0): .image(GenerationTests.wide)], options: options))
+        media: [Medium(.image, 0): .image(GenerationTests.wide)],
+        options: options
+      )
+    )
     #expect(fresh.cachedTokens == 0)
     #expect(fresh.tokens == second.tokens)
   }
@@ -46,7 +49,9 @@ import Troika
     let text = try await troika.generate(parts, options: options)
     let placed = try Request(
       prompt: "First<|image|>then<|audio|>",
-      media: [.audio(GenerationTests.tone), .image(GenerationTests.wide)], options: options)
+      media: [.audio(GenerationTests.tone), .image(GenerationTests.wide)],
+      options: options
+    )
     #expect(try await troika.respond(to: placed).text == text)
     #expect(throws: PromptError.self) {
       try Request(prompt: "<|image|><|image|>", media: [.image(GenerationTests.wide)])

@@ -12,23 +12,33 @@ import Troika
   static let tone = GoldenFolder.url("media/audio/tone.wav")
 
   static func load(
-    placement: String = "cpu", batch: Int = 512, context: Int? = nil, ends: [Int]? = nil
+    placement: String = "cpu",
+    batch: Int = 512,
+    context: Int? = nil,
+    ends: [Int]? = nil
   ) async throws -> Troika {
     try await Troika.load(
       model: model,
       options: .init(
         placement: try Placement(parsing: placement),
-        layout: ends.flatMap { ChunkLayout(ends: $0, layerCount: 10) }, context: context,
-        prefillBatch: batch, threads: 2))
+        layout: ends.flatMap { ChunkLayout(ends: $0, layerCount: 10) },
+        context: context,
+        prefillBatch: batch,
+        threads: 2
+      )
+    )
   }
 
   static func greedy(
-    _ troika: Troika, _ images: [URL] = [wide], prompt: String = "Describe this image",
+    _ troika: Troika,
+    _ images: [URL] = [wide],
+    prompt: String = "Describe this image",
     tokens: Int = 24
   ) async throws -> Response {
     let options = GenerationOptions(maxTokens: tokens, ignoresStopTokens: true)
     return try await troika.respond(
-      to: try Request(prompt: prompt, media: images.map { .image($0) }, options: options))
+      to: try Request(prompt: prompt, media: images.map { .image($0) }, options: options)
+    )
   }
 
   /// The reference's own tokens for the case `image`.
@@ -46,7 +56,9 @@ import Troika
     #expect(response.finishReason == .length)
   }
 
-  @Test(arguments: [[10], [5, 10], [3, 10], [7, 10], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [4, 6, 10]])
+  @Test(arguments: [
+    [10], [5, 10], [3, 10], [7, 10], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [4, 6, 10],
+  ])
   func anyCutGivesTheReferenceTokens(_ ends: [Int]) async throws {
     for batch in [16, 512] {
       let response = try await Self.greedy(try await Self.load(batch: batch, ends: ends))
@@ -75,7 +87,10 @@ import Troika
     let troika = try await Self.load()
     var request = try Request(prompt: "Describe this image", media: [.image(Self.wide)])
     request.options = GenerationOptions(
-      maxTokens: 8, mediaPerLayer: .zero, ignoresStopTokens: true)
+      maxTokens: 8,
+      mediaPerLayer: .zero,
+      ignoresStopTokens: true
+    )
     let zero = try await troika.respond(to: request)
     #expect(zero.tokens != Array(try Self.golden().prefix(8)))
   }
@@ -114,12 +129,17 @@ import Troika
     let options = GenerationOptions(maxTokens: 24, ignoresStopTokens: true)
     var pieces: [String] = []
     for try await piece in troika.stream(
-      "Describe this image", images: [Self.wide], options: options)
-    {
+      "Describe this image",
+      images: [Self.wide],
+      options: options
+    ) {
       pieces.append(piece)
     }
     let text = try await troika.generate(
-      "Describe this image", images: [Self.wide], options: options)
+      "Describe this image",
+      images: [Self.wide],
+      options: options
+    )
     #expect(pieces.count > 5)
     #expect(pieces.joined() == text)
   }
@@ -127,8 +147,10 @@ import Troika
   @Test func cancellationKeepsWhatWasMade() async throws {
     let troika = try await Self.load()
     let request = try Request(
-      prompt: "Describe this image", media: [.image(Self.wide)],
-      options: GenerationOptions(maxTokens: 5000, ignoresStopTokens: true))
+      prompt: "Describe this image",
+      media: [.image(Self.wide)],
+      options: GenerationOptions(maxTokens: 5000, ignoresStopTokens: true)
+    )
     let stopper = Stopper()
     let task = Task {
       try await troika.respond(to: request) { _ in stopper.stop() }
@@ -144,8 +166,10 @@ import Troika
     let troika = try await Self.load()
     func tokens(_ seed: UInt64) async throws -> [Int] {
       let options = GenerationOptions(
-        maxTokens: 12, sampling: SamplingOptions(temperature: 2, topK: 50, seed: seed),
-        ignoresStopTokens: true)
+        maxTokens: 12,
+        sampling: SamplingOptions(temperature: 2, topK: 50, seed: seed),
+        ignoresStopTokens: true
+      )
       return try await troika.respond(to: Request(prompt: "Hello", media: [], options: options))
         .tokens
     }
@@ -161,7 +185,9 @@ import Troika
     }
     await #expect(throws: (any Error).self) {
       try await troika.generate(
-        "x", options: GenerationOptions(sampling: SamplingOptions(temperature: -1)))
+        "x",
+        options: GenerationOptions(sampling: SamplingOptions(temperature: -1))
+      )
     }
     await #expect(throws: (any Error).self) { try await Self.load(context: 1) }
   }

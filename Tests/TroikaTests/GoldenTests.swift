@@ -10,8 +10,11 @@ import Testing
 @Suite struct GoldenTests {
   static func failures(_ placement: String, stages: [String]? = nil) throws -> (Int, [Check]) {
     let verification = try Verification(
-      model: GoldenFolder.model, goldens: GoldenFolder.tiny,
-      placement: try Placement(parsing: placement), registry: Registry(threads: 2))
+      model: GoldenFolder.model,
+      goldens: GoldenFolder.tiny,
+      placement: try Placement(parsing: placement),
+      registry: Registry(threads: 2)
+    )
     let checks = try verification.run(stages: stages)
     #expect(verification.missing.isEmpty)
     return (checks.count, checks.filter { !$0.holds })
@@ -44,8 +47,11 @@ import Testing
     data.append(0x20)
     try data.write(to: file)
     let verification = try Verification(
-      model: GoldenFolder.model, goldens: copy.path, placement: Placement(),
-      registry: Registry(threads: 1))
+      model: GoldenFolder.model,
+      goldens: copy.path,
+      placement: Placement(),
+      registry: Registry(threads: 1)
+    )
     #expect(throws: (any Error).self) { try verification.run(stages: ["tables"]) }
   }
 
@@ -61,12 +67,15 @@ import Testing
 
   @Test func sha256MatchesPublishedVectors() {
     #expect(
-      SHA256.hex([]) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+      SHA256.hex([]) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    )
     #expect(
       SHA256.hex(Array("abc".utf8))
-        == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
     #expect(
       SHA256.hex([UInt8](repeating: 0x61, count: 1000))
-        == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3")
+        == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"
+    )
   }
 }

@@ -57,7 +57,8 @@ enum ElementCoding {
     case .bf16:
       return (0..<count).map {
         Float(
-          bitPattern: UInt32(bytes.loadUnaligned(fromByteOffset: 2 * $0, as: UInt16.self)) << 16)
+          bitPattern: UInt32(bytes.loadUnaligned(fromByteOffset: 2 * $0, as: UInt16.self)) << 16
+        )
       }
     case .int8Block32, .int8Row:
       let block = type.dtype == .int8Row ? columns : 32

@@ -9,8 +9,11 @@ public struct NullUnit: ComputeUnit {
 
   /// Everything is accepted.
   public let profile = UnitProfile(
-    unit: .null, summary: "records launches, computes nothing",
-    activationTypes: Set(DType.allCases), weightTypes: Set(DType.allCases))
+    unit: .null,
+    summary: "records launches, computes nothing",
+    activationTypes: Set(DType.allCases),
+    weightTypes: Set(DType.allCases)
+  )
 
   /// Accepts any segment.
   public func compile(_ segment: Segment, over source: any WeightSource) -> any Executable {

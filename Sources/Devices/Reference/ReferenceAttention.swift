@@ -11,7 +11,9 @@ extension Op {
   }
 
   static func cachedAttention(
-    _ x: [ReferenceTensor], _ scale: Float, _ window: Int?
+    _ x: [ReferenceTensor],
+    _ scale: Float,
+    _ window: Int?
   ) -> [Float] {
     let (cacheRows, newRows) = (x[1].shape[0], x[3].shape[0])
     let (queryPosition, position) = (x[5].scalar, x[6].scalar)
@@ -28,7 +30,8 @@ extension Op {
       for r in 0..<newRows {
         let place = position + r
         let index = own - position
-        let sharesBlock = blocks.indices.contains(index) && blocks[index] > 0
+        let sharesBlock =
+          blocks.indices.contains(index) && blocks[index] > 0
           && blocks[index] == blocks[r]
         guard place <= own || sharesBlock, own - place < window ?? Int.max else { continue }
         keys.append(KeyRow(x[3], x[4], row: r, head: head, of: x[0]))
@@ -38,7 +41,9 @@ extension Op {
   }
 
   static func bandedAttention(
-    _ x: [ReferenceTensor], _ window: Int, _ cap: Float
+    _ x: [ReferenceTensor],
+    _ window: Int,
+    _ cap: Float
   ) -> [Float] {
     let count = min(x[4].scalar, x[1].shape[0])
     let (heads, size) = (x[0].shape[1], x[0].width)
@@ -62,13 +67,16 @@ extension Op {
     for row in 0..<min(x[3].scalar, x[1].shape[0]) {
       let target = (x[2].scalar + row) % rows * width
       result.replaceSubrange(
-        target..<target + width, with: x[1].numbers[row * width..<(row + 1) * width])
+        target..<target + width,
+        with: x[1].numbers[row * width..<(row + 1) * width]
+      )
     }
     return result
   }
 
   private static func eachQuery(
-    _ query: ReferenceTensor, _ body: (Int, Int, [Float]) -> [Float]
+    _ query: ReferenceTensor,
+    _ body: (Int, Int, [Float]) -> [Float]
   ) -> [Float] {
     let (heads, size) = (query.shape[1], query.width)
     return (0..<query.rows).flatMap { index in
@@ -77,12 +85,16 @@ extension Op {
   }
 
   private static func mix(
-    _ query: [Float], _ keys: [KeyRow], scale: Float, _ score: (Double) -> Double
+    _ query: [Float],
+    _ keys: [KeyRow],
+    scale: Float,
+    _ score: (Double) -> Double
   ) -> [Float] {
     let scores = keys.map { key in
       score(
         Double(scale)
-          * zip(query, key.key).reduce(0.0) { $0 + Double($1.0) * Double($1.1) })
+          * zip(query, key.key).reduce(0.0) { $0 + Double($1.0) * Double($1.1) }
+      )
     }
     let peak = scores.max() ?? 0
     let powers = scores.map { exp($0 - peak) }
@@ -101,7 +113,10 @@ private struct KeyRow {
   let value: ArraySlice<Float>
 
   init(
-    _ keys: ReferenceTensor, _ values: ReferenceTensor, row: Int, head: Int,
+    _ keys: ReferenceTensor,
+    _ values: ReferenceTensor,
+    row: Int,
+    head: Int,
     of query: ReferenceTensor
   ) {
     let (groups, size) = (keys.shape[1], keys.width)

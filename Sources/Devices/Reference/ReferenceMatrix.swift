@@ -17,7 +17,10 @@ extension Op {
   }
 
   static func matmul(
-    _ a: ReferenceTensor, _ b: ReferenceTensor, transposed: Bool, to shape: Shape
+    _ a: ReferenceTensor,
+    _ b: ReferenceTensor,
+    transposed: Bool,
+    to shape: Shape
   ) -> [Float] {
     let (rows, depth, width) = (a.shape[-2], a.width, shape.last)
     let batches = shape.extents.dropLast(2).reduce(1, *)
@@ -28,7 +31,8 @@ extension Op {
           var sum = 0.0
           for k in 0..<depth {
             let right = transposed ? column * depth + k : k * width + column
-            sum += Double(a.numbers[(batch * rows + row) * depth + k])
+            sum +=
+              Double(a.numbers[(batch * rows + row) * depth + k])
               * Double(b.numbers[batch * depth * width + right])
           }
           result[(batch * rows + row) * width + column] = Float(sum)
@@ -39,7 +43,11 @@ extension Op {
   }
 
   static func conv2D(
-    _ x: ReferenceTensor, _ w: ReferenceTensor, _ stride: Int, _ padding: Int, to shape: Shape
+    _ x: ReferenceTensor,
+    _ w: ReferenceTensor,
+    _ stride: Int,
+    _ padding: Int,
+    to shape: Shape
   ) -> [Float] {
     let (height, width, channels) = (x.shape[0], x.shape[1], x.shape[2])
     let (kernelRows, kernelColumns) = (w.shape[2], w.shape[3])
@@ -55,7 +63,8 @@ extension Op {
               guard r >= 0, r < height, c >= 0, c < width else { continue }
               for channel in 0..<channels {
                 let weight = ((output * channels + channel) * kernelRows + i) * kernelColumns + j
-                sum += Double(x.numbers[(r * width + c) * channels + channel])
+                sum +=
+                  Double(x.numbers[(r * width + c) * channels + channel])
                   * Double(w.numbers[weight])
               }
             }
@@ -73,7 +82,8 @@ extension Op {
       let (row, channel) = (index / channels, index % channels)
       var sum = 0.0
       for tap in 0..<taps where row - taps + 1 + tap >= 0 {
-        sum += Double(x.numbers[(row - taps + 1 + tap) * channels + channel])
+        sum +=
+          Double(x.numbers[(row - taps + 1 + tap) * channels + channel])
           * Double(w.numbers[channel * taps + tap])
       }
       return Float(sum)

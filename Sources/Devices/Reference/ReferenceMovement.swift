@@ -13,7 +13,9 @@ extension Op {
   }
 
   static func transpose(
-    _ x: ReferenceTensor, _ permutation: [Int], to shape: Shape
+    _ x: ReferenceTensor,
+    _ permutation: [Int],
+    to shape: Shape
   ) -> [Float] {
     var strides = [Int](repeating: 1, count: x.shape.rank)
     for axis in (0..<max(x.shape.rank - 1, 0)).reversed() {

@@ -45,7 +45,10 @@ extension Op {
   }
 
   private static func broadcast(
-    _ a: ReferenceTensor, _ b: ReferenceTensor, to shape: Shape, _ body: (Float, Float) -> Float
+    _ a: ReferenceTensor,
+    _ b: ReferenceTensor,
+    to shape: Shape,
+    _ body: (Float, Float) -> Float
   ) -> [Float] {
     let left = strides(of: a.shape, in: shape)
     let right = strides(of: b.shape, in: shape)
@@ -89,7 +92,8 @@ extension Op {
   private static func layerNorm(_ x: [ReferenceTensor], _ epsilon: Float) -> [Float] {
     eachRow(x[0]) { row in
       let mean = row.reduce(0.0) { $0 + Double($1) } / Double(row.count)
-      let variance = row.reduce(0.0) { $0 + (Double($1) - mean) * (Double($1) - mean) }
+      let variance =
+        row.reduce(0.0) { $0 + (Double($1) - mean) * (Double($1) - mean) }
         / Double(row.count)
       let factor = 1 / (variance + Double(epsilon)).squareRoot()
       return row.indices.map {
@@ -134,7 +138,9 @@ extension Op {
   }
 
   private static func rotate(
-    _ x: ReferenceTensor, _ table: ReferenceTensor, _ axes: Int
+    _ x: ReferenceTensor,
+    _ table: ReferenceTensor,
+    _ axes: Int
   ) -> [Float] {
     var result = x.numbers
     let (heads, size) = (x.shape[1], x.width)

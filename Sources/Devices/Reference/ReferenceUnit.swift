@@ -9,14 +9,18 @@ public struct ReferenceUnit: ComputeUnit {
 
   /// Every operation, dense activations, every weight format.
   public let profile = UnitProfile(
-    unit: .reference, summary: "naive loops that define every operation",
-    activationTypes: [.f32, .f16, .bf16, .i32], weightTypes: Set(DType.allCases))
+    unit: .reference,
+    summary: "naive loops that define every operation",
+    activationTypes: [.f32, .f16, .bf16, .i32],
+    weightTypes: Set(DType.allCases)
+  )
 
   /// Reads all constants of a segment.
   ///
   /// - Throws: where a constant cannot be read or an operation is declined.
   public func compile(
-    _ segment: Segment, over source: any WeightSource
+    _ segment: Segment,
+    over source: any WeightSource
   ) throws -> any Executable {
     try segment.graph.checkVerdicts(of: profile)
     return ReferenceExecutable(graph: segment.graph, source: source, queue: queue)
@@ -69,7 +73,9 @@ private struct ReferenceExecutable: Executable {
       default:
         let operands = node.inputs.compactMap { values[$0] }
         var result = ReferenceTensor(
-          type: node.type, numbers: node.op.evaluate(operands, as: node.type.shape))
+          type: node.type,
+          numbers: node.op.evaluate(operands, as: node.type.shape)
+        )
         result.round()
         values[node.id] = result
       }

@@ -2,7 +2,9 @@
 ///
 /// An input's index is below its node's own, so the array is a topological order by construction.
 public struct Graph: Hashable, Sendable {
-  /// A named result. A state output replaces the input of the same name: a unit may write it in
+  /// A named result.
+  ///
+  /// A state output replaces the input of the same name: a unit may write it in
   /// place.
   public struct Output: Hashable, Sendable {
     /// The name it is bound by.
@@ -78,7 +80,9 @@ public struct Graph: Hashable, Sendable {
       case .constant(.literal(let values)):
         guard values.count == node.type.shape.elementCount else {
           throw .operands(
-            node: node.name, reason: "\(values.count) literal values for \(node.type)")
+            node: node.name,
+            reason: "\(values.count) literal values for \(node.type)"
+          )
         }
       case .constant(.weight): break
       default:

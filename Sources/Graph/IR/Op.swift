@@ -1,4 +1,6 @@
-/// What a node computes. A closed set: adding a case makes the compiler list the work it brings.
+/// What a node computes.
+///
+/// A closed set: adding a case makes the compiler list the work it brings.
 ///
 /// Inputs are named in each case's comment, in order. Every float operation keeps the format of its
 /// first input unless it says otherwise.

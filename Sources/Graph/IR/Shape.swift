@@ -1,4 +1,6 @@
-/// The extents of a tensor, outermost first. Every extent is known when a graph is made.
+/// The extents of a tensor, outermost first.
+///
+/// Every extent is known when a graph is made.
 public struct Shape: Hashable, Sendable, ExpressibleByArrayLiteral, CustomStringConvertible {
   /// The extents, outermost first.
   public let extents: [Int]

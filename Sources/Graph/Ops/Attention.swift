@@ -36,14 +36,20 @@ enum Attention {
     try Expect.dense(inputs[0])
     try Expect.dense(inputs[1])
     try Expect.rank("cache", inputs[0], 3)
-    try Expect.shape("new rows", inputs[1], inputs[0].shape.replacingFirst(with: inputs[1].shape[0]))
+    try Expect.shape(
+      "new rows",
+      inputs[1],
+      inputs[0].shape.replacingFirst(with: inputs[1].shape[0])
+    )
     try Expect.integers("position", inputs[2], count: 1)
     try Expect.integers("count", inputs[3], count: 1)
     return inputs[0]
   }
 
   private static func heads(
-    _ query: TensorType, _ key: TensorType, _ value: TensorType
+    _ query: TensorType,
+    _ key: TensorType,
+    _ value: TensorType
   ) throws(OperandError) {
     try Expect.dense(query)
     try Expect.dense(key)

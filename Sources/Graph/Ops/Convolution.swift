@@ -1,7 +1,9 @@
 /// Convolutions of the audio tower.
 enum Convolution {
   static func conv2D(
-    _ inputs: [TensorType], stride: Int, padding: Int
+    _ inputs: [TensorType],
+    stride: Int,
+    padding: Int
   ) throws(OperandError) -> TensorType {
     try Expect.count(inputs, 2...2)
     try Expect.dense(inputs[0])

@@ -17,8 +17,10 @@ public struct Cost: Hashable, Sendable {
   /// The cost of both.
   public static func + (left: Cost, right: Cost) -> Cost {
     Cost(
-      flops: left.flops + right.flops, bytesRead: left.bytesRead + right.bytesRead,
-      bytesWritten: left.bytesWritten + right.bytesWritten)
+      flops: left.flops + right.flops,
+      bytesRead: left.bytesRead + right.bytesRead,
+      bytesWritten: left.bytesWritten + right.bytesWritten
+    )
   }
 }
 
@@ -33,7 +35,8 @@ extension Op {
     }
     var read = inputs.reduce(0) { $0 + $1.byteCount }
     if case .gather = self, inputs.count == 2 {
-      read = inputs[0].dtype.byteCount(of: inputs[0].shape.replacingFirst(with: 1))
+      read =
+        inputs[0].dtype.byteCount(of: inputs[0].shape.replacingFirst(with: 1))
         * result.shape[0] + inputs[1].byteCount
     }
     var written = result.byteCount
@@ -42,7 +45,10 @@ extension Op {
       written = result.dtype.byteCount(of: inputs[1].shape)
     }
     return Cost(
-      flops: flops(inputs: inputs, result: result), bytesRead: read, bytesWritten: written)
+      flops: flops(inputs: inputs, result: result),
+      bytesRead: read,
+      bytesWritten: written
+    )
   }
 
   private func flops(inputs: [TensorType], result: TensorType) -> Int {

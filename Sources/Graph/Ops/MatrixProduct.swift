@@ -6,14 +6,16 @@ enum MatrixProduct {
     try Expect.rank("weight", inputs[1], 2)
     guard inputs[0].shape.rank >= 1, inputs[0].shape.last == inputs[1].shape[1] else {
       throw OperandError(
-        "expected weight [N x \(inputs[0].shape.last)], got \(inputs[1].shape)")
+        "expected weight [N x \(inputs[0].shape.last)], got \(inputs[1].shape)"
+      )
     }
     if inputs.count == 3 { try Expect.shape("bias", inputs[2], [inputs[1].shape[0]]) }
     return TensorType(inputs[0].dtype, inputs[0].shape.replacingLast(with: inputs[1].shape[0]))
   }
 
   static func matmul(
-    _ inputs: [TensorType], transposed: Bool
+    _ inputs: [TensorType],
+    transposed: Bool
   ) throws(OperandError) -> TensorType {
     try Expect.count(inputs, 2...2)
     try Expect.dense(inputs[0])

@@ -19,7 +19,8 @@ enum Movement {
   }
 
   static func transpose(
-    _ inputs: [TensorType], _ permutation: [Int]
+    _ inputs: [TensorType],
+    _ permutation: [Int]
   ) throws(OperandError) -> TensorType {
     try Expect.count(inputs, 1...1)
     try Expect.dense(inputs[0])
@@ -30,7 +31,10 @@ enum Movement {
   }
 
   static func slice(
-    _ inputs: [TensorType], axis: Int, start: Int, count: Int
+    _ inputs: [TensorType],
+    axis: Int,
+    start: Int,
+    count: Int
   ) throws(OperandError) -> TensorType {
     try Expect.count(inputs, 1...1)
     try Expect.axis(axis, of: inputs[0])
@@ -60,7 +64,10 @@ enum Movement {
   }
 
   static func pad(
-    _ inputs: [TensorType], axis: Int, before: Int, after: Int
+    _ inputs: [TensorType],
+    axis: Int,
+    before: Int,
+    after: Int
   ) throws(OperandError) -> TensorType {
     try Expect.count(inputs, 1...1)
     try Expect.dense(inputs[0])

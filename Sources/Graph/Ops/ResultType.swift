@@ -40,7 +40,8 @@ extension Op {
 /// Checks that op families share.
 enum Expect {
   static func count(
-    _ inputs: [TensorType], _ range: ClosedRange<Int>
+    _ inputs: [TensorType],
+    _ range: ClosedRange<Int>
   ) throws(OperandError) {
     guard range.contains(inputs.count) else {
       let wanted = range.count == 1 ? "\(range.lowerBound)" : "\(range)"
@@ -55,7 +56,9 @@ enum Expect {
   }
 
   static func shape(
-    _ what: String, _ type: TensorType, _ shape: Shape
+    _ what: String,
+    _ type: TensorType,
+    _ shape: Shape
   ) throws(OperandError) {
     guard type.shape == shape else {
       throw OperandError("expected \(what) of shape \(shape), got \(type.shape)")
@@ -69,7 +72,9 @@ enum Expect {
   }
 
   static func integers(
-    _ what: String, _ type: TensorType, count: Int? = nil
+    _ what: String,
+    _ type: TensorType,
+    count: Int? = nil
   ) throws(OperandError) {
     guard type.dtype == .i32, count == nil || type.shape.elementCount == count else {
       let length = count.map { "[\($0)]" } ?? ""

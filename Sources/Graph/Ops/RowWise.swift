@@ -1,7 +1,8 @@
 /// Functions of whole rows: norms, softmax, argmax, reductions.
 enum RowWise {
   static func norm(
-    _ inputs: [TensorType], operands: ClosedRange<Int>
+    _ inputs: [TensorType],
+    operands: ClosedRange<Int>
   ) throws(OperandError) -> TensorType {
     try Expect.count(inputs, operands)
     try Expect.dense(inputs[0])

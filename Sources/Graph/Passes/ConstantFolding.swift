@@ -15,7 +15,10 @@ public struct ConstantFolding: Pass {
         let values = evaluate(node.op, literals, inputs.map { result.nodes[$0].type.shape })
       else { return nil }
       return result.append(
-        source: .constant(.literal(values)), type: node.type, name: node.name)
+        source: .constant(.literal(values)),
+        type: node.type,
+        name: node.name
+      )
     }
   }
 

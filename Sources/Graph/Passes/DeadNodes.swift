@@ -1,4 +1,6 @@
-/// Removes nodes that no output needs. Inputs stay: they are the program's signature.
+/// Removes nodes that no output needs.
+///
+/// Inputs stay: they are the program's signature.
 public struct DeadNodes: Pass {
   /// The pass.
   public init() {}

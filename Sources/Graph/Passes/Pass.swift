@@ -37,6 +37,8 @@ extension Graph {
   ///
   /// - Parameter rewrite: given the new graph so far, the old node and its operands' new indices,
   ///   returns the new index; nil copies the node unchanged.
+  /// - Returns: the new graph, with the outputs of this one.
+  /// - Throws: what `rewrite` throws.
   func rebuilt(
     _ rewrite: (inout Graph, Node, [Int]) throws(GraphError) -> Int?
   ) throws(GraphError) -> Graph {

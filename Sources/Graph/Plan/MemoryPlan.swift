@@ -36,7 +36,8 @@ public struct MemoryPlan: Hashable, Sendable {
         offset = max(offset, rival.offset + rival.byteCount)
       }
       placed.append(
-        (value.node, Placement(offset: offset, byteCount: size, lifetime: value.lifetime)))
+        (value.node, Placement(offset: offset, byteCount: size, lifetime: value.lifetime))
+      )
     }
     placements = Dictionary(uniqueKeysWithValues: placed.map { ($0.node, $0.placement) })
     byteCount = placed.map { $0.placement.offset + $0.placement.byteCount }.max() ?? 0

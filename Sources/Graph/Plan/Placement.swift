@@ -47,7 +47,7 @@ public enum Part: Hashable, Sendable, CustomStringConvertible {
 public struct Placement: Hashable, Sendable, CustomStringConvertible {
   /// One line: a part's key or a glob over node names, and a unit.
   public struct Rule: Hashable, Sendable {
-    /// `vision`, `chunks`, `chunk2`, `decode.chunk3`, `text.layers.12.*`, …
+    /// A part's key or a glob: `vision`, `chunk2`, `decode.chunk3`, `text.layers.12.*`.
     public let key: String
     /// The unit.
     public let unit: UnitID

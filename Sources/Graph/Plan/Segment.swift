@@ -22,6 +22,8 @@ extension Graph {
   /// their names.
   ///
   /// - Parameter unit: where each operation runs.
+  /// - Returns: the segments in order.
+  /// - Throws: where an operation does not fit its operands.
   public func segments(
     placing unit: (Node) -> UnitID
   ) throws(GraphError) -> [Segment] {
@@ -42,13 +44,17 @@ extension Graph {
       segments.append(
         Segment(
           unit: group.unit,
-          graph: try subgraph(named: name, of: group.nodes, passing: passed)))
+          graph: try subgraph(named: name, of: group.nodes, passing: passed)
+        )
+      )
     }
     return segments
   }
 
   private func subgraph(
-    named name: String, of members: [Node], passing passed: [Output]
+    named name: String,
+    of members: [Node],
+    passing passed: [Output]
   ) throws(GraphError) -> Graph {
     var result = Graph(name: name)
     let inside = Set(members.map(\.id))

@@ -46,7 +46,10 @@ public struct UnitProfile: Hashable, Sendable {
 
   /// A profile from its parts.
   public init(
-    unit: UnitID, summary: String, activationTypes: Set<DType>, weightTypes: Set<DType>,
+    unit: UnitID,
+    summary: String,
+    activationTypes: Set<DType>,
+    weightTypes: Set<DType>,
     declined: [String: String] = [:]
   ) {
     self.unit = unit

@@ -97,25 +97,39 @@ public struct Tensor {
   }
   /// Attention of `self [T, H, E]` over all keys, or the first `count`.
   public func attention(
-    over keys: Tensor, _ values: Tensor, count: Tensor? = nil, scale: Float = 1
+    over keys: Tensor,
+    _ values: Tensor,
+    count: Tensor? = nil,
+    scale: Float = 1
   ) -> Tensor {
     tracer.append(
-      .attention(scale: scale), [self, keys, values] + (count.map { [$0] } ?? []))
+      .attention(scale: scale),
+      [self, keys, values] + (count.map { [$0] } ?? [])
+    )
   }
   /// Causal attention over a cache and this step's rows; see `Op.cachedAttention`.
   public func attention(
-    past: (keys: Tensor, values: Tensor), new: (keys: Tensor, values: Tensor),
-    queryPosition: Tensor, position: Tensor, blocks: Tensor? = nil, window: Int?,
+    past: (keys: Tensor, values: Tensor),
+    new: (keys: Tensor, values: Tensor),
+    queryPosition: Tensor,
+    position: Tensor,
+    blocks: Tensor? = nil,
+    window: Int?,
     scale: Float = 1
   ) -> Tensor {
     tracer.append(
       .cachedAttention(scale: scale, window: window),
       [self, past.keys, past.values, new.keys, new.values, queryPosition, position]
-        + (blocks.map { [$0] } ?? []))
+        + (blocks.map { [$0] } ?? [])
+    )
   }
   /// Local attention with relative positions; see `Op.bandedAttention`.
   public func attention(
-    banded keys: Tensor, _ values: Tensor, relative: Tensor, count: Tensor, window: Int,
+    banded keys: Tensor,
+    _ values: Tensor,
+    relative: Tensor,
+    count: Tensor,
+    window: Int,
     softcap: Float
   ) -> Tensor {
     apply(.bandedAttention(window: window, softcap: softcap), keys, values, relative, count)

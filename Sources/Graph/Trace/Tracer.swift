@@ -39,6 +39,7 @@ public final class Tracer {
   /// - Parameters:
   ///   - name: its full name there.
   ///   - shape: the shape the model's configuration asks for.
+  /// - Returns: the constant, of the format the source has.
   public func weight(_ name: String, _ shape: Shape) -> Tensor {
     guard let type = source.type(of: name) else {
       record(.missingWeight(name))

@@ -15,7 +15,9 @@ public struct AudioTower: Sendable {
 
   /// A tower from its parts.
   public init(
-    _ configuration: AudioConfiguration, clips: ClipTable, outputSize: Int,
+    _ configuration: AudioConfiguration,
+    clips: ClipTable,
+    outputSize: Int,
     prefix: String = "model."
   ) {
     self.configuration = configuration
@@ -34,7 +36,9 @@ public struct AudioTower: Sendable {
   ///
   /// - Throws: `GraphError` where the checkpoint lacks a tensor or has another shape.
   public func encoder(
-    frames: Int, over source: any WeightSource, taps: Set<String> = []
+    frames: Int,
+    over source: any WeightSource,
+    taps: Set<String> = []
   ) throws(GraphError) -> Graph {
     let tracer = Tracer("audio", over: source, taps: taps)
     let c = configuration
@@ -47,7 +51,10 @@ public struct AudioTower: Sendable {
       var hidden = subsample(mel, mask, halfMask, tracer)
       tracer.tap("subsampled", hidden)
       let distances = tracer.literal(
-        distanceTable(), [c.window + 1, c.hiddenSize], name: "distances")
+        distanceTable(),
+        [c.window + 1, c.hiddenSize],
+        name: "distances"
+      )
       for index in 0..<c.layerCount {
         let layer = ConformerLayer(tower: self, index: index, tracer: tracer)
         hidden = tracer.scope("layers.\(index)") { layer(hidden, distances, count) }
@@ -60,13 +67,18 @@ public struct AudioTower: Sendable {
 
   /// Two strided convolutions over time and frequency, then a projection of what is left.
   private func subsample(
-    _ mel: Tensor, _ mask: Tensor, _ halfMask: Tensor, _ tracer: Tracer
+    _ mel: Tensor,
+    _ mask: Tensor,
+    _ halfMask: Tensor,
+    _ tracer: Tracer
   ) -> Tensor {
     let c = configuration
     let name = tower + "subsample_conv_projection."
     func convolve(_ input: Tensor, _ layer: Int, from channels: Int) -> Tensor {
       let weight = tracer.weight(
-        name + "layer\(layer).conv.weight", [c.channels[layer], channels, 3, 3])
+        name + "layer\(layer).conv.weight",
+        [c.channels[layer], channels, 3, 3]
+      )
       let norm = tracer.weight(name + "layer\(layer).norm.weight", [c.channels[layer]])
       return input.conv2D(weight, stride: 2, padding: 1)
         .layerNorm(norm, epsilon: c.epsilon).relu()
@@ -100,7 +112,9 @@ public struct AudioTower: Sendable {
       let output = hidden.linear(weight, bias: bias)
       tracer.tap("output", output)
       let projection = tracer.weight(
-        prefix + "embed_audio.embedding_projection.weight", [outputSize, c.outputSize])
+        prefix + "embed_audio.embedding_projection.weight",
+        [outputSize, c.outputSize]
+      )
       return output.rmsNorm(epsilon: c.epsilon).linear(projection)
     }
   }

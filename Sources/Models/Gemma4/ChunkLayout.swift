@@ -40,7 +40,8 @@ extension TextConfiguration {
   public func weightCount(ofLayer index: Int) -> Int {
     let layer = layers[index]
     let attention = 2 * hiddenSize * queryHeads * layer.headSize
-    let own = layer.source == index
+    let own =
+      layer.source == index
       ? (layer.sharesKeysAsValues ? 1 : 2) * hiddenSize * layer.keyValueHeads * layer.headSize : 0
     return attention + own + 3 * hiddenSize * layer.intermediateSize
       + 2 * hiddenSize * perLayerSize

@@ -15,7 +15,9 @@ public struct ClipBounds: Hashable, Sendable {
 
   /// Bounds that change nothing.
   public static let none = ClipBounds(
-    input: -Float.infinity...Float.infinity, output: -Float.infinity...Float.infinity)
+    input: -Float.infinity...Float.infinity,
+    output: -Float.infinity...Float.infinity
+  )
 }
 
 /// Clip bounds by the name of their projection, read from a checkpoint once.
@@ -28,7 +30,10 @@ extension Tensor {
 
   /// `clamp(W clamp(x))`, as the towers' projections do.
   func clippedLinear(
-    _ name: String, _ width: Int, clips: ClipTable, tracer: Tracer
+    _ name: String,
+    _ width: Int,
+    clips: ClipTable,
+    tracer: Tracer
   ) -> Tensor {
     let bounds = clips[name] ?? .none
     let weight = tracer.weight(name + ".linear.weight", [width, shape.last])

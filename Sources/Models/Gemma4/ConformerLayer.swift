@@ -42,15 +42,21 @@ struct ConformerLayer {
         .cast(.f32).softplus()
       let queryScale = Float(1 / (Double(c.headSize).squareRoot() * log2))
       let keyScale = Float(logarithm(1 + naturalExponential(1)) / log2)
-      let query = linear("self_attn.q_proj", input, c.hiddenSize).reshaped(heads)
+      let query =
+        linear("self_attn.q_proj", input, c.hiddenSize).reshaped(heads)
         * queryScale * perDimension
       let keys = linear("self_attn.k_proj", input, c.hiddenSize).reshaped(heads) * keyScale
       let values = linear("self_attn.v_proj", input, c.hiddenSize).reshaped(heads)
       let relative = weights.linear("self_attn.relative_k_proj", distances, c.hiddenSize)
         .reshaped([c.window + 1, c.heads, c.headSize])
       let mixed = query.attention(
-        banded: keys, values, relative: relative, count: count, window: c.window,
-        softcap: c.scoreSoftcap)
+        banded: keys,
+        values,
+        relative: relative,
+        count: count,
+        window: c.window,
+        softcap: c.scoreSoftcap
+      )
       return linear("self_attn.post", mixed.reshaped(input.shape), c.hiddenSize)
     }
   }
@@ -62,7 +68,9 @@ struct ConformerLayer {
       let signal = both.sliced(axis: 1, start: 0, count: c.hiddenSize)
       let gate = both.sliced(axis: 1, start: c.hiddenSize, count: c.hiddenSize)
       let kernel = tracer.weight(
-        name + "lconv1d.depthwise_conv1d.weight", [c.hiddenSize, 1, c.kernelSize])
+        name + "lconv1d.depthwise_conv1d.weight",
+        [c.hiddenSize, 1, c.kernelSize]
+      )
       let mixed = (signal * gate.sigmoid()).causalDepthwiseConv(kernel)
       let active = weights.norm("lconv1d.conv_norm", mixed).silu()
       return input + linear("lconv1d.linear_end", active, c.hiddenSize)

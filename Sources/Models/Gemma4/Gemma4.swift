@@ -21,12 +21,18 @@ public struct Gemma4: Sendable {
     vision = try configuration.vision.map { vision in
       let names = vision.clippedProjections(prefix: "model.vision_tower.")
       return VisionTower(
-        vision, clips: try source.clips(vision.clipsLinears ? names : []), outputSize: width)
+        vision,
+        clips: try source.clips(vision.clipsLinears ? names : []),
+        outputSize: width
+      )
     }
     audio = try configuration.audio.map { audio in
       let names = audio.clippedProjections(prefix: "model.audio_tower.")
       return AudioTower(
-        audio, clips: try source.clips(audio.clipsLinears ? names : []), outputSize: width)
+        audio,
+        clips: try source.clips(audio.clipsLinears ? names : []),
+        outputSize: width
+      )
     }
   }
 }
@@ -40,7 +46,8 @@ extension WeightSource {
     for name in names {
       table[name] = ClipBounds(
         input: try range(name + ".input_min", name + ".input_max"),
-        output: try range(name + ".output_min", name + ".output_max"))
+        output: try range(name + ".output_min", name + ".output_max")
+      )
     }
     return table
   }
@@ -49,7 +56,11 @@ extension WeightSource {
     let bounds = (try scalar(of: lower), try scalar(of: upper))
     guard bounds.0 <= bounds.1 else {
       throw CheckpointError.tensor(
-        file: "checkpoint", name: lower, expected: "at most \(bounds.1)", came: "\(bounds.0)")
+        file: "checkpoint",
+        name: lower,
+        expected: "at most \(bounds.1)",
+        came: "\(bounds.0)"
+      )
     }
     return bounds.0...bounds.1
   }

@@ -9,7 +9,9 @@ public struct Gemma4Configuration: Hashable, Sendable {
 
   /// A configuration from its parts.
   public init(
-    text: TextConfiguration, vision: VisionConfiguration?, audio: AudioConfiguration?
+    text: TextConfiguration,
+    vision: VisionConfiguration?,
+    audio: AudioConfiguration?
   ) {
     self.text = text
     self.vision = vision

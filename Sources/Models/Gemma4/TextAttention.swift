@@ -8,13 +8,17 @@ struct LayerWeights {
 
   func linear(_ name: String, _ input: Tensor, _ width: Int) -> Tensor {
     input.linear(
-      tracer.weight(prefix + name + ".weight", [width, input.shape.last]), as: name.leaf)
+      tracer.weight(prefix + name + ".weight", [width, input.shape.last]),
+      as: name.leaf
+    )
   }
 
   func norm(_ name: String, _ input: Tensor) -> Tensor {
     input.rmsNorm(
-      tracer.weight(prefix + name + ".weight", [input.shape.last]), epsilon: epsilon,
-      as: name.leaf)
+      tracer.weight(prefix + name + ".weight", [input.shape.last]),
+      epsilon: epsilon,
+      as: name.leaf
+    )
   }
 }
 
@@ -34,8 +38,14 @@ struct LayerKeysValues {
 
   /// Keys and values that this chunk makes.
   init(
-    _ index: Int, decoder: TextDecoder, weights: LayerWeights, input: Tensor, table: Tensor,
-    shape: TextDecoder.ChunkShape, position: Tensor, count: Tensor
+    _ index: Int,
+    decoder: TextDecoder,
+    weights: LayerWeights,
+    input: Tensor,
+    table: Tensor,
+    shape: TextDecoder.ChunkShape,
+    position: Tensor,
+    count: Tensor
   ) {
     let c = decoder.configuration
     let layer = c.layers[index]
@@ -65,7 +75,10 @@ struct LayerKeysValues {
 
   /// Keys and values that an earlier chunk made.
   init(
-    borrowed index: Int, decoder: TextDecoder, tracer: Tracer, shape: TextDecoder.ChunkShape
+    borrowed index: Int,
+    decoder: TextDecoder,
+    tracer: Tracer,
+    shape: TextDecoder.ChunkShape
   ) {
     let layer = decoder.configuration.layers[index]
     let type = decoder.cacheType(layer: index, in: shape)
@@ -79,7 +92,10 @@ struct LayerKeysValues {
 
   /// Names what outlives the chunk.
   func declareOutputs(
-    _ index: Int, tracer: Tracer, shape: TextDecoder.ChunkShape, configuration: TextConfiguration
+    _ index: Int,
+    tracer: Tracer,
+    shape: TextDecoder.ChunkShape,
+    configuration: TextConfiguration
   ) {
     guard let updated else { return }
     tracer.output("layers.\(index).keys", updated.keys, isState: true)

@@ -14,7 +14,10 @@ extension TextDecoder {
   ///
   /// - Throws: `GraphError` where the checkpoint lacks a tensor or has another shape.
   public func chunk(
-    _ shape: ChunkShape, name: String, over source: any WeightSource, taps: Set<String> = []
+    _ shape: ChunkShape,
+    name: String,
+    over source: any WeightSource,
+    taps: Set<String> = []
   ) throws(GraphError) -> Graph {
     let tracer = Tracer(name, over: source, taps: taps)
     tracer.scope("text") {
@@ -81,9 +84,13 @@ private struct Step {
     let width = c.layers.count * c.perLayerSize
     perLayer = tracer.scope("perLayer") {
       let projection = tracer.weight(
-        decoder.prefix + "per_layer_model_projection.weight", [width, c.hiddenSize])
+        decoder.prefix + "per_layer_model_projection.weight",
+        [width, c.hiddenSize]
+      )
       let norm = tracer.weight(
-        decoder.prefix + "per_layer_projection_norm.weight", [c.perLayerSize])
+        decoder.prefix + "per_layer_projection_norm.weight",
+        [c.perLayerSize]
+      )
       let context = (hidden.linear(projection) * (1 / Float(c.hiddenSize).squareRoot()))
         .reshaped([shape.tokens, c.layers.count, c.perLayerSize])
         .rmsNorm(norm, epsilon: c.epsilon)
@@ -100,15 +107,29 @@ private struct Step {
   private mutating func layer(_ index: Int) {
     let layer = c.layers[index]
     let weights = LayerWeights(
-      prefix: decoder.prefix + "layers.\(index).", tracer: tracer, epsilon: c.epsilon)
+      prefix: decoder.prefix + "layers.\(index).",
+      tracer: tracer,
+      epsilon: c.epsilon
+    )
     let normed = weights.norm("input_layernorm", hidden)
     if layer.source == index {
       sources[index] = LayerKeysValues(
-        index, decoder: decoder, weights: weights, input: normed, table: table(layer),
-        shape: shape, position: position, count: count)
+        index,
+        decoder: decoder,
+        weights: weights,
+        input: normed,
+        table: table(layer),
+        shape: shape,
+        position: position,
+        count: count
+      )
     } else if sources[layer.source] == nil {
       sources[layer.source] = LayerKeysValues(
-        borrowed: layer.source, decoder: decoder, tracer: tracer, shape: shape)
+        borrowed: layer.source,
+        decoder: decoder,
+        tracer: tracer,
+        shape: shape
+      )
     }
     var input = normed
     if index == c.firstSharedLayer - 1 {
@@ -139,7 +160,9 @@ private struct Step {
   }
 
   private mutating func attend(
-    _ layer: TextConfiguration.Layer, _ input: Tensor, _ weights: LayerWeights
+    _ layer: TextConfiguration.Layer,
+    _ input: Tensor,
+    _ weights: LayerWeights
   ) {
     guard let source = sources[layer.source] else { return }
     let width = c.queryHeads * layer.headSize
@@ -148,18 +171,25 @@ private struct Step {
         .reshaped([input.shape[0], c.queryHeads, layer.headSize])
       let turned = weights.norm("self_attn.q_norm", query).rotated(by: table(layer))
       let heads = turned.attention(
-        past: (source.pastKeys, source.pastValues), new: (source.newKeys, source.newValues),
-        queryPosition: queryPosition, position: position,
+        past: (source.pastKeys, source.pastValues),
+        new: (source.newKeys, source.newValues),
+        queryPosition: queryPosition,
+        position: position,
         blocks: layer.isSliding ? blocks : nil,
-        window: layer.isSliding ? c.slidingWindow : nil)
+        window: layer.isSliding ? c.slidingWindow : nil
+      )
       return weights.linear(
-        "self_attn.o_proj", heads.reshaped([input.shape[0], width]), c.hiddenSize)
+        "self_attn.o_proj",
+        heads.reshaped([input.shape[0], width]),
+        c.hiddenSize
+      )
     }
     hidden = hidden + weights.norm("post_attention_layernorm", attended)
   }
 
   private mutating func feedForward(
-    _ layer: TextConfiguration.Layer, _ weights: LayerWeights
+    _ layer: TextConfiguration.Layer,
+    _ weights: LayerWeights
   ) {
     let input = weights.norm("pre_feedforward_layernorm", hidden)
     let output = tracer.scope("mlp") {

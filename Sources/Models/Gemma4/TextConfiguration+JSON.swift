@@ -14,16 +14,25 @@ extension TextConfiguration {
     }
     let rope = try node.optional("rope_parameters")
     slidingFrequencies = try Self.frequencies(
-      try rope?.optional("sliding_attention"), theta: 10_000, kind: "default", headSize: headSize)
+      try rope?.optional("sliding_attention"),
+      theta: 10_000,
+      kind: "default",
+      headSize: headSize
+    )
     fullFrequencies = try Self.frequencies(
-      try rope?.optional("full_attention"), theta: 1_000_000, kind: "proportional",
-      headSize: globalHeadSize)
+      try rope?.optional("full_attention"),
+      theta: 1_000_000,
+      kind: "proportional",
+      headSize: globalHeadSize
+    )
     self.hiddenSize = hiddenSize
     self.queryHeads = queryHeads
     vocabularySize = try node.size("vocab_size")
     perLayerSize = try node.size("hidden_size_per_layer_input", least: 0, or: 256)
     perLayerVocabularySize = try node.size(
-      "vocab_size_per_layer_input", or: vocabularySize)
+      "vocab_size_per_layer_input",
+      or: vocabularySize
+    )
     slidingWindow = try node.size("sliding_window", or: 512)
     logitSoftcap = try node.optional("final_logit_softcapping").map { _ throws(JSONError) in
       Float(try node.positive("final_logit_softcapping", or: 30))
@@ -46,7 +55,8 @@ extension TextConfiguration {
   }
 
   private static func globalHeadSize(
-    _ node: JSONNode, headSize: Int
+    _ node: JSONNode,
+    headSize: Int
   ) throws(JSONError) -> Int {
     if let overrides = try node.optional("per_layer_config") {
       for member in try overrides.object().members {
@@ -62,7 +72,9 @@ extension TextConfiguration {
   }
 
   private static func layers(
-    _ node: JSONNode, headSize: Int, globalHeadSize: Int
+    _ node: JSONNode,
+    headSize: Int,
+    globalHeadSize: Int
   ) throws -> [Layer] {
     let count = try node.size("num_hidden_layers")
     guard count <= 1024 else {
@@ -82,18 +94,23 @@ extension TextConfiguration {
     if isKeyValue { globalHeads = try node.size("num_global_key_value_heads", or: heads) }
     return try (0..<count).map { index in
       let isSliding = slides[index]
-      guard let source = index < first ? index : (0..<first).last(where: { slides[$0] == isSliding })
+      guard
+        let source = index < first ? index : (0..<first).last(where: { slides[$0] == isSliding })
       else {
         throw try node.member("num_kv_shared_layers").mismatch(
-          "an owning layer of the kind of layer \(index)")
+          "an owning layer of the kind of layer \(index)"
+        )
       }
       let own = try node.optional("per_layer_config")?.optional("\(index)")
       return Layer(
-        isSliding: isSliding, headSize: isSliding ? headSize : globalHeadSize,
+        isSliding: isSliding,
+        headSize: isSliding ? headSize : globalHeadSize,
         keyValueHeads: try own?.optional("num_key_value_heads")?.integer()
           ?? (isSliding ? heads : globalHeads),
         intermediateSize: intermediate * (isDoubleWide && index >= first ? 2 : 1),
-        source: source, sharesKeysAsValues: isKeyValue && !isSliding)
+        source: source,
+        sharesKeysAsValues: isKeyValue && !isSliding
+      )
     }
   }
 
@@ -106,7 +123,9 @@ extension TextConfiguration {
       }
       for name in names where name != "sliding_attention" && name != "full_attention" {
         throw try node.member("layer_types").mismatch(
-          "sliding_attention or full_attention", came: "'\(name)'")
+          "sliding_attention or full_attention",
+          came: "'\(name)'"
+        )
       }
       slides = names.map { $0 == "sliding_attention" }
     }
@@ -115,7 +134,10 @@ extension TextConfiguration {
   }
 
   private static func frequencies(
-    _ node: JSONNode?, theta: Double, kind: String, headSize: Int
+    _ node: JSONNode?,
+    theta: Double,
+    kind: String,
+    headSize: Int
   ) throws(JSONError) -> [Float] {
     let kind = try node?.string("rope_type", or: kind) ?? kind
     let theta = try node?.positive("rope_theta", or: theta) ?? theta

@@ -17,7 +17,11 @@ public struct TextConfiguration: Hashable, Sendable {
 
     /// A layer from its parts.
     public init(
-      isSliding: Bool, headSize: Int, keyValueHeads: Int, intermediateSize: Int, source: Int,
+      isSliding: Bool,
+      headSize: Int,
+      keyValueHeads: Int,
+      intermediateSize: Int,
+      source: Int,
       sharesKeysAsValues: Bool
     ) {
       self.isSliding = isSliding
@@ -80,7 +84,9 @@ extension TextConfiguration {
   ///
   /// Source: Hugging Face transformers, `rope_type` "proportional".
   public static func frequencies(
-    theta: Double, headSize: Int, turning fraction: Double
+    theta: Double,
+    headSize: Int,
+    turning fraction: Double
   ) -> [Float] {
     let turning = Int(fraction * Double(headSize) / 2)
     return (0..<headSize / 2).map {

@@ -46,8 +46,13 @@ public struct TextDecoder: Sendable {
 
     /// A shape from its parts.
     public init(
-      layers: Range<Int>, tokens: Int, rows: Rows, slidingCacheRows: Int, fullCacheRows: Int,
-      cacheType: DType = .f32, includesHead: Bool = false
+      layers: Range<Int>,
+      tokens: Int,
+      rows: Rows,
+      slidingCacheRows: Int,
+      fullCacheRows: Int,
+      cacheType: DType = .f32,
+      includesHead: Bool = false
     ) {
       self.layers = layers
       self.tokens = tokens
@@ -67,7 +72,8 @@ public struct TextDecoder: Sendable {
       [
         own.isSliding ? shape.slidingCacheRows : shape.fullCacheRows, own.keyValueHeads,
         own.headSize,
-      ])
+      ]
+    )
   }
 
   // MARK: - Embedding
@@ -80,29 +86,43 @@ public struct TextDecoder: Sendable {
   ///
   /// - Throws: `GraphError` where the checkpoint lacks a table or has another shape.
   public func embedding(
-    tokens: Int, over source: any WeightSource, taps: Set<String> = []
+    tokens: Int,
+    over source: any WeightSource,
+    taps: Set<String> = []
   ) throws(GraphError) -> Graph {
     let tracer = Tracer("embed", over: source, taps: taps)
     let c = configuration
     tracer.scope("embed") {
       let ids = tracer.input("ids", TensorType(.i32, [tokens]))
       let table = tracer.weight(
-        prefix + "embed_tokens.weight", [c.vocabularySize, c.hiddenSize])
+        prefix + "embed_tokens.weight",
+        [c.vocabularySize, c.hiddenSize]
+      )
       tracer.output(
-        "hidden", table.gathered(ids, as: "tokens") * Float(c.hiddenSize).squareRoot())
+        "hidden",
+        table.gathered(ids, as: "tokens") * Float(c.hiddenSize).squareRoot()
+      )
       if c.perLayerSize > 0 {
         let perLayerIds = tracer.input("perLayerIds", TensorType(.i32, [tokens]))
         let width = c.layers.count * c.perLayerSize
         let rows = tracer.weight(
-          prefix + "embed_tokens_per_layer.weight", [c.perLayerVocabularySize, width])
+          prefix + "embed_tokens_per_layer.weight",
+          [c.perLayerVocabularySize, width]
+        )
         let scale = Float(c.perLayerSize).squareRoot()
         tracer.output("perLayerTokens", rows.gathered(perLayerIds, as: "perLayer") * scale)
       }
       let positions = tracer.input("positions", TensorType(.i32, [tokens, 1]))
       let sliding = tracer.literal(
-        c.slidingFrequencies, [c.slidingFrequencies.count], name: "slidingFrequencies")
+        c.slidingFrequencies,
+        [c.slidingFrequencies.count],
+        name: "slidingFrequencies"
+      )
       let full = tracer.literal(
-        c.fullFrequencies, [c.fullFrequencies.count], name: "fullFrequencies")
+        c.fullFrequencies,
+        [c.fullFrequencies.count],
+        name: "fullFrequencies"
+      )
       tracer.output("slidingTable", positions.rotaryTable(sliding))
       tracer.output("fullTable", positions.rotaryTable(full))
     }
@@ -115,11 +135,15 @@ public struct TextDecoder: Sendable {
   ///
   /// - Throws: `GraphError` where the checkpoint lacks a tensor or has another shape.
   public func head(
-    rows: Int, over source: any WeightSource, taps: Set<String> = []
+    rows: Int,
+    over source: any WeightSource,
+    taps: Set<String> = []
   ) throws(GraphError) -> Graph {
     let tracer = Tracer("head", over: source, taps: taps)
     let hidden = tracer.input(
-      "hidden", TensorType(.f32, [rows, configuration.hiddenSize]))
+      "hidden",
+      TensorType(.f32, [rows, configuration.hiddenSize])
+    )
     tracer.output("logits", head(hidden, tracer))
     return try tracer.finish()
   }
@@ -128,11 +152,16 @@ public struct TextDecoder: Sendable {
     let c = configuration
     return tracer.scope("head") {
       let norm = hidden.rmsNorm(
-        tracer.weight(prefix + "norm.weight", [c.hiddenSize]), epsilon: c.epsilon, as: "norm")
+        tracer.weight(prefix + "norm.weight", [c.hiddenSize]),
+        epsilon: c.epsilon,
+        as: "norm"
+      )
       tracer.tap("norm", norm)
       let name = c.tiesEmbeddings ? prefix + "embed_tokens.weight" : "lm_head.weight"
       let logits = norm.linear(
-        tracer.weight(name, [c.vocabularySize, c.hiddenSize]), as: "logits")
+        tracer.weight(name, [c.vocabularySize, c.hiddenSize]),
+        as: "logits"
+      )
       return c.logitSoftcap.map { logits.softcap($0) } ?? logits
     }
   }

@@ -41,7 +41,8 @@ extension AudioConfiguration {
     hiddenSize = try node.size("hidden_size")
     layerCount = try node.size("num_hidden_layers")
     heads = try node.size("num_attention_heads")
-    channels = try node.optional("subsampling_conv_channels") == nil
+    channels =
+      try node.optional("subsampling_conv_channels") == nil
       ? [128, 32] : try node.integers("subsampling_conv_channels")
     kernelSize = try node.size("conv_kernel_size", or: 5)
     residualWeight = Float(try node.double("residual_weight", or: 0.5))
@@ -55,7 +56,9 @@ extension AudioConfiguration {
     self.melBins = melBins
     guard chunk == window else {
       throw try node.member("attention_chunk_size").mismatch(
-        "attention_context_left - 1 = \(window)", came: "\(chunk)")
+        "attention_context_left - 1 = \(window)",
+        came: "\(chunk)"
+      )
     }
     guard hiddenSize % heads == 0, hiddenSize % 2 == 0 else {
       throw try node.member("num_attention_heads").mismatch("a divisor of \(hiddenSize)")

@@ -17,7 +17,9 @@ public struct VisionTower: Sendable {
 
   /// A tower from its parts.
   public init(
-    _ configuration: VisionConfiguration, clips: ClipTable, outputSize: Int,
+    _ configuration: VisionConfiguration,
+    clips: ClipTable,
+    outputSize: Int,
     prefix: String = "model."
   ) {
     self.configuration = configuration
@@ -35,7 +37,9 @@ public struct VisionTower: Sendable {
   ///
   /// - Throws: `GraphError` where the checkpoint lacks a tensor or has another shape.
   public func encoder(
-    patches: Int, over source: any WeightSource, taps: Set<String> = []
+    patches: Int,
+    over source: any WeightSource,
+    taps: Set<String> = []
   ) throws(GraphError) -> Graph {
     let tracer = Tracer("vision", over: source, taps: taps)
     let c = configuration
@@ -44,7 +48,10 @@ public struct VisionTower: Sendable {
       let positions = tracer.input("positions", TensorType(.i32, [patches, 2]))
       let count = tracer.input("count", TensorType(.i32, [1]))
       let frequencies = tracer.literal(
-        c.frequencies, [c.frequencies.count], name: "frequencies")
+        c.frequencies,
+        [c.frequencies.count],
+        name: "frequencies"
+      )
       let table = positions.rotaryTable(frequencies)
       var hidden = embed(pixels, positions, tracer)
       tracer.tap("embed", hidden)
@@ -63,17 +70,24 @@ public struct VisionTower: Sendable {
     let c = configuration
     return tracer.scope("embed") {
       let projection = tracer.weight(
-        tower + "patch_embedder.input_proj.weight", [c.hiddenSize, c.patchValues])
+        tower + "patch_embedder.input_proj.weight",
+        [c.hiddenSize, c.patchValues]
+      )
       let table = tracer.weight(
         tower + "patch_embedder.position_embedding_table",
-        [2, c.positionCount, c.hiddenSize])
+        [2, c.positionCount, c.hiddenSize]
+      )
       let projected = pixels.affine(1, -0.5).affine(2).linear(projection)
       return projected + table.gatheredAxes(positions)
     }
   }
 
   private func layer(
-    _ index: Int, _ input: Tensor, table: Tensor, count: Tensor, _ tracer: Tracer
+    _ index: Int,
+    _ input: Tensor,
+    table: Tensor,
+    count: Tensor,
+    _ tracer: Tracer
   ) -> Tensor {
     let c = configuration
     let name = tower + "encoder.layers.\(index)."
@@ -96,15 +110,20 @@ public struct VisionTower: Sendable {
         .rmsNorm(epsilon: c.epsilon, as: "v_norm")
       let mixed = query.attention(over: keys, values, count: count)
       return linear(
-        "self_attn.o_proj", mixed.reshaped([input.shape[0], c.queryHeads * c.headSize]),
-        c.hiddenSize)
+        "self_attn.o_proj",
+        mixed.reshaped([input.shape[0], c.queryHeads * c.headSize]),
+        c.hiddenSize
+      )
     }
     hidden = hidden + weights.norm("post_attention_layernorm", attended)
     let middle = weights.norm("pre_feedforward_layernorm", hidden)
     let output = tracer.scope("mlp") {
       let gate = linear("mlp.gate_proj", middle, c.intermediateSize).gelu()
       return linear(
-        "mlp.down_proj", gate * linear("mlp.up_proj", middle, c.intermediateSize), c.hiddenSize)
+        "mlp.down_proj",
+        gate * linear("mlp.up_proj", middle, c.intermediateSize),
+        c.hiddenSize
+      )
     }
     return hidden + weights.norm("post_feedforward_layernorm", output)
   }
@@ -121,7 +140,9 @@ public struct VisionTower: Sendable {
       }
       tracer.tap("pooled", pooled)
       let projection = tracer.weight(
-        prefix + "embed_vision.embedding_projection.weight", [outputSize, c.hiddenSize])
+        prefix + "embed_vision.embedding_projection.weight",
+        [outputSize, c.hiddenSize]
+      )
       return pooled.rmsNorm(epsilon: c.epsilon).linear(projection)
     }
   }

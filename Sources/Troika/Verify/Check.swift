@@ -19,10 +19,18 @@ public struct Check: Hashable, Sendable {
 
   /// A comparison of things that have to be equal.
   public static func exact(
-    _ stage: String, _ name: String, _ holds: Bool, _ detail: @autoclosure () -> String = ""
+    _ stage: String,
+    _ name: String,
+    _ holds: Bool,
+    _ detail: @autoclosure () -> String = ""
   ) -> Check {
     Check(
-      stage: stage, name: name, tolerance: "equal", holds: holds, detail: holds ? "" : detail())
+      stage: stage,
+      name: name,
+      tolerance: "equal",
+      holds: holds,
+      detail: holds ? "" : detail()
+    )
   }
 }
 
@@ -57,13 +65,21 @@ public struct Tolerance: Hashable, Sendable {
 
   /// Compares rows of `width` numbers.
   func check(
-    _ stage: String, _ name: String, _ got: [Float], _ golden: [Float], width: Int,
+    _ stage: String,
+    _ name: String,
+    _ got: [Float],
+    _ golden: [Float],
+    width: Int,
     correlates: Bool = false
   ) -> Check {
     guard got.count == golden.count, width > 0 else {
       return Check(
-        stage: stage, name: name, tolerance: text, holds: false,
-        detail: "expected \(golden.count) numbers, got \(got.count)")
+        stage: stage,
+        name: name,
+        tolerance: text,
+        holds: false,
+        detail: "expected \(golden.count) numbers, got \(got.count)"
+      )
     }
     let largest = zip(got, golden).reduce(0.0) { worst, pair in
       let difference = abs(Double(pair.0) - Double(pair.1))
@@ -76,12 +92,20 @@ public struct Tolerance: Hashable, Sendable {
     }
     let holds = largest <= absolute ?? .infinity && cosine >= self.cosine ?? -1
     return Check(
-      stage: stage, name: name, maxAbsolute: largest, maxRelative: largest / max(scale, 1e-30),
-      minCosine: cosine, tolerance: text, holds: holds && largest.isFinite)
+      stage: stage,
+      name: name,
+      maxAbsolute: largest,
+      maxRelative: largest / max(scale, 1e-30),
+      minCosine: cosine,
+      tolerance: text,
+      holds: holds && largest.isFinite
+    )
   }
 
   private static func cosine(
-    _ a: ArraySlice<Float>, _ b: ArraySlice<Float>, centred: Bool
+    _ a: ArraySlice<Float>,
+    _ b: ArraySlice<Float>,
+    centred: Bool
   ) -> Double {
     let meanA = centred ? a.reduce(0.0) { $0 + Double($1) } / Double(a.count) : 0
     let meanB = centred ? b.reduce(0.0) { $0 + Double($1) } / Double(b.count) : 0

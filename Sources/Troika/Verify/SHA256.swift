@@ -34,7 +34,8 @@ public struct SHA256 {
   private mutating func absorb(_ block: UnsafeRawBufferPointer) {
     for index in 0..<16 {
       schedule[index] = UInt32(
-        bigEndian: block.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self))
+        bigEndian: block.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)
+      )
     }
     for index in 16..<64 {
       let (a, b) = (schedule[index - 15], schedule[index - 2])

@@ -26,14 +26,21 @@ public final class Verification {
   ///
   /// - Throws: where the folder or the set's manifest cannot be read.
   public init(
-    model: String, goldens: String, placement: Placement, registry: Registry
+    model: String,
+    goldens: String,
+    placement: Placement,
+    registry: Registry
   ) throws {
     folder = try ModelFolder(path: model)
     set = try GoldenSet(folder: goldens)
     self.placement = placement
     layout = ChunkLayout(standardFor: folder.model.configuration.text)
     store = ProgramStore(
-      model: folder.model, weights: folder.weights, registry: registry, placement: placement)
+      model: folder.model,
+      weights: folder.weights,
+      registry: registry,
+      placement: placement
+    )
   }
 
   /// Runs stages in order.
@@ -49,7 +56,9 @@ public final class Verification {
       report(check)
     }
     for stage in Self.stages where names?.contains(stage) ?? true {
-      let file = stage == "chat" ? "chat_templates.json"
+      let file =
+        stage == "chat"
+        ? "chat_templates.json"
         : ["tables", "tokenizer"].contains(stage) ? stage + ".json" : stage + ".safetensors"
       guard set.has(file) else {
         missing.append(stage)

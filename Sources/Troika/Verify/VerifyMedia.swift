@@ -25,7 +25,8 @@ extension Verification {
   }
 
   func prepareVideo(
-    _ name: String, geometry: ImageGeometry? = nil
+    _ name: String,
+    geometry: ImageGeometry? = nil
   ) throws -> (frames: [PreparedImage], seconds: [Double]) {
     let videos = try set.manifest.member("variant").elements("videos")
     let fps = try videos.first { try $0.string("name") == name }?.double("fps") ?? 24
@@ -100,12 +101,18 @@ extension Verification {
   }
 
   private func levels(
-    _ stage: String, _ name: String, _ got: [UInt8], _ golden: [Int]
+    _ stage: String,
+    _ name: String,
+    _ got: [UInt8],
+    _ golden: [Int]
   ) -> Check {
     let differing = zip(got, golden).count { Int($0) != $1 }
     return .exact(
-      stage, name, got.count == golden.count && differing == 0,
-      "\(differing) of \(golden.count) levels differ, got \(got.count)")
+      stage,
+      name,
+      got.count == golden.count && differing == 0,
+      "\(differing) of \(golden.count) levels differ, got \(got.count)"
+    )
   }
 
   func verifyVision(_ collect: (Check) -> Void) throws {
@@ -128,31 +135,54 @@ extension Verification {
         }
         collect(
           inner.check(
-            "vision", "\(name) embed", rows("embed"), try goldens.numbers(key + "embed"),
-            width: vision.hiddenSize))
+            "vision",
+            "\(name) embed",
+            rows("embed"),
+            try goldens.numbers(key + "embed"),
+            width: vision.hiddenSize
+          )
+        )
         collect(
           inner.check(
-            "vision", "\(name) hidden", layers.flatMap(rows),
-            try goldens.numbers(key + "hidden"), width: vision.hiddenSize))
+            "vision",
+            "\(name) hidden",
+            layers.flatMap(rows),
+            try goldens.numbers(key + "hidden"),
+            width: vision.hiddenSize
+          )
+        )
         collect(
           inner.check(
-            "vision", "\(name) pooled", values["pooled"]?.floats ?? [],
-            try goldens.numbers(key + "pooled"), width: vision.hiddenSize))
+            "vision",
+            "\(name) pooled",
+            values["pooled"]?.floats ?? [],
+            try goldens.numbers(key + "pooled"),
+            width: vision.hiddenSize
+          )
+        )
       }
       collect(
         features.check(
-          "vision", "\(name) projected", projected.floats,
+          "vision",
+          "\(name) projected",
+          projected.floats,
           try goldens.numbers(key + "projected"),
-          width: folder.model.configuration.text.hiddenSize))
+          width: folder.model.configuration.text.hiddenSize
+        )
+      )
     }
     for name in names(goldens, "video") {
       let frames = try prepareVideo(name).frames
       let got = try frames.flatMap { try encoders.encode($0).features.floats }
       collect(
         features.check(
-          "vision", "video \(name) projected", got,
+          "vision",
+          "video \(name) projected",
+          got,
           try goldens.numbers("video.\(name).projected"),
-          width: folder.model.configuration.text.hiddenSize))
+          width: folder.model.configuration.text.hiddenSize
+        )
+      )
     }
   }
 
@@ -168,19 +198,35 @@ extension Verification {
     if goldens.entry("window") != nil {
       collect(
         Tolerance.mel.check(
-          "audio", "window", mel.window, try goldens.numbers("window"), width: mel.window.count))
+          "audio",
+          "window",
+          mel.window,
+          try goldens.numbers("window"),
+          width: mel.window.count
+        )
+      )
       collect(
         Tolerance.mel.check(
-          "audio", "mel filters", mel.melFilters.map { Float($0) },
-          try goldens.numbers("mel_filters"), width: mel.parameters.featureSize))
+          "audio",
+          "mel filters",
+          mel.melFilters.map { Float($0) },
+          try goldens.numbers("mel_filters"),
+          width: mel.parameters.featureSize
+        )
+      )
     }
     for name in Set(goldens.entries.map { String($0.name.prefix { $0 != "." }) }).sorted()
     where goldens.entry(name + ".mel") != nil {
       let prepared = try prepareAudio(name)
       collect(
         Tolerance.mel.check(
-          "audio", "\(name) mel", prepared.mel.values, try goldens.numbers(name + ".mel"),
-          width: audio.melBins))
+          "audio",
+          "\(name) mel",
+          prepared.mel.values,
+          try goldens.numbers(name + ".mel"),
+          width: audio.melBins
+        )
+      )
       guard goldens.entry(name + ".projected") != nil else { continue }
       let isFull = goldens.entry(name + ".hidden") != nil
       let taps: Set<String> = isFull ? Set(layers + ["subsampled", "output"]) : []
@@ -189,18 +235,33 @@ extension Verification {
         for (tap, golden) in [("subsampled", "subsampled"), ("output", "output")] {
           collect(
             inner.check(
-              "audio", "\(name) \(tap)", values[tap]?.floats ?? [],
-              try goldens.numbers("\(name).\(golden)"), width: audio.hiddenSize))
+              "audio",
+              "\(name) \(tap)",
+              values[tap]?.floats ?? [],
+              try goldens.numbers("\(name).\(golden)"),
+              width: audio.hiddenSize
+            )
+          )
         }
         collect(
           inner.check(
-            "audio", "\(name) hidden", layers.flatMap { values[$0]?.floats ?? [] },
-            try goldens.numbers(name + ".hidden"), width: audio.hiddenSize))
+            "audio",
+            "\(name) hidden",
+            layers.flatMap { values[$0]?.floats ?? [] },
+            try goldens.numbers(name + ".hidden"),
+            width: audio.hiddenSize
+          )
+        )
       }
       collect(
         features.check(
-          "audio", "\(name) projected", projected.floats,
-          try goldens.numbers(name + ".projected"), width: width))
+          "audio",
+          "\(name) projected",
+          projected.floats,
+          try goldens.numbers(name + ".projected"),
+          width: width
+        )
+      )
     }
   }
 }
@@ -211,7 +272,9 @@ extension [Float] {
     var result = [Float](repeating: 0, count: count)
     for (place, source) in order.enumerated() {
       result.replaceSubrange(
-        source * width..<(source + 1) * width, with: self[place * width..<(place + 1) * width])
+        source * width..<(source + 1) * width,
+        with: self[place * width..<(place + 1) * width]
+      )
     }
     return result
   }

@@ -9,8 +9,10 @@ extension Verification {
       let geometry = try ImageGeometry(
         patchSize: try row.integer("patch_size"),
         poolingKernel: try row.integer("pooling_kernel_size"),
-        maxSoftTokens: try row.integer("max_soft_tokens"))
-      let name = "resize \(width)x\(height) patch \(geometry.patchSize) "
+        maxSoftTokens: try row.integer("max_soft_tokens")
+      )
+      let name =
+        "resize \(width)x\(height) patch \(geometry.patchSize) "
         + "tokens \(geometry.maxSoftTokens)"
       let expected = [
         try row.integer("target_width"), try row.integer("target_height"),
@@ -30,13 +32,19 @@ extension Verification {
       let got = ReferenceSampling.indices(total: total, count: count)
       collect(
         .exact(
-          "tables", "frames \(count) of \(total)", got == expected,
-          "expected \(expected), got \(got)"))
+          "tables",
+          "frames \(count) of \(total)",
+          got == expected,
+          "expected \(expected), got \(got)"
+        )
+      )
     }
     for row in try tables.elements("timestamps") {
       let (seconds, text) = (try row.double("seconds"), try row.string("text"))
       let got = FrameChoice.label(seconds: seconds)
-      collect(.exact("tables", "label of \(seconds) s", got == text, "expected \(text), got \(got)"))
+      collect(
+        .exact("tables", "label of \(seconds) s", got == text, "expected \(text), got \(got)")
+      )
     }
     let mel = try LogMel(parameters: folder.processor.mel)
     for row in try tables.elements("audio_lengths") {
@@ -48,7 +56,8 @@ extension Verification {
       let counts = mel.counts(sampleCount: samples)
       let got = [counts.frames, counts.validFrames, counts.softTokens]
       collect(
-        .exact("tables", "audio of \(samples)", got == expected, "expected \(expected), got \(got)"))
+        .exact("tables", "audio of \(samples)", got == expected, "expected \(expected), got \(got)")
+      )
     }
   }
 
@@ -60,14 +69,19 @@ extension Verification {
       let ids = tokenizer.encode(text)
       let name = "\(index) \(text.prefix(24).debugDescription)"
       collect(
-        .exact("tokenizer", name + " ids", ids == expected, "expected \(expected), got \(ids)"))
+        .exact("tokenizer", name + " ids", ids == expected, "expected \(expected), got \(ids)")
+      )
       for (key, skips) in [("decoded", false), ("decoded_without_special", true)] {
         let decoded = try tokenizer.decode(expected, skipSpecial: skips)
         let golden = try entry.string(key)
         collect(
           .exact(
-            "tokenizer", "\(name) \(key)", decoded == golden,
-            "expected \(golden.debugDescription), got \(decoded.debugDescription)"))
+            "tokenizer",
+            "\(name) \(key)",
+            decoded == golden,
+            "expected \(golden.debugDescription), got \(decoded.debugDescription)"
+          )
+        )
       }
     }
   }
@@ -77,14 +91,19 @@ extension Verification {
       let style = try entry.string("style")
       let template = ChatTemplate(
         mediaStyle: MediaStyle(rawValue: style) ?? .plain,
-        thinking: try entry.bool("enable_thinking", or: false))
+        thinking: try entry.bool("enable_thinking", or: false)
+      )
       let conversation = try GoldenConversation(try entry.elements("messages"))
       let text = try template.text(conversation.messages)
       let golden = try entry.string("rendered")
       collect(
         .exact(
-          "chat", "\(try entry.string("name")) \(style)", text == golden,
-          "expected \(golden.debugDescription), got \(text.debugDescription)"))
+          "chat",
+          "\(try entry.string("name")) \(style)",
+          text == golden,
+          "expected \(golden.debugDescription), got \(text.debugDescription)"
+        )
+      )
     }
   }
 }

@@ -18,11 +18,13 @@ extension Verification {
   }
 
   private func verifyFrequencies(
-    _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+    _ goldens: SafetensorsFile,
+    _ collect: (Check) -> Void
   ) throws {
     let text = folder.model.configuration.text
     for (key, got) in [
-      ("rope.sliding_inv_freq", text.slidingFrequencies), ("rope.full_inv_freq", text.fullFrequencies),
+      ("rope.sliding_inv_freq", text.slidingFrequencies),
+      ("rope.full_inv_freq", text.fullFrequencies),
     ] where goldens.entry(key) != nil {
       let golden = try goldens.numbers(key)
       collect(Tolerance.encoder.check("text", key, got, golden, width: golden.count))
@@ -37,15 +39,23 @@ extension Verification {
       let conversation = try GoldenConversation(try entry.elements("messages"))
       let template = ChatTemplate(
         mediaStyle: MediaStyle(rawValue: try entry.string("style", or: "plain")) ?? .plain,
-        thinking: try entry.bool("thinking", or: false))
+        thinking: try entry.bool("thinking", or: false)
+      )
       let (extents, features) = try encodeMedia(conversation)
       let prompt = try folder.encoder.encode(
-        try template.pieces(conversation.messages), extents: extents)
+        try template.pieces(conversation.messages),
+        extents: extents
+      )
       let ordered = prompt.spans.compactMap { features[$0.medium]?[$0.frame] }
       let types = try goldens.integers("\(name).mm_token_type_ids")
       collect(
-        .exact("multimodal", "\(name) token types", types == prompt.typeIDs,
-          "expected \(types.count) types, got \(prompt.typeIDs.count)"))
+        .exact(
+          "multimodal",
+          "\(name) token types",
+          types == prompt.typeIDs,
+          "expected \(types.count) types, got \(prompt.typeIDs.count)"
+        )
+      )
       try verifyDecoder("multimodal", name, prompt, features: ordered, goldens, collect)
     }
   }
@@ -70,7 +80,8 @@ extension Verification {
         let (frames, seconds) = try prepareVideo(name)
         let values = try frames.map { try encoders.encode($0).features }
         extents[medium] = .frames(
-          zip(seconds, values).map { .init(seconds: $0, tokenCount: $1.type.shape[0]) })
+          zip(seconds, values).map { .init(seconds: $0, tokenCount: $1.type.shape[0]) }
+        )
         features[medium] = values
       }
     }
@@ -80,8 +91,12 @@ extension Verification {
   /// Prefills a prompt with every row going to the end, compares what the golden captured, then
   /// decodes greedily.
   private func verifyDecoder(
-    _ stage: String, _ name: String, _ prompt: EncodedPrompt, features: [Value],
-    _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+    _ stage: String,
+    _ name: String,
+    _ prompt: EncodedPrompt,
+    features: [Value],
+    _ goldens: SafetensorsFile,
+    _ collect: (Check) -> Void
   ) throws {
     let ids = try goldens.integers("\(name).input_ids")
     guard ids == prompt.ids else {
@@ -92,21 +107,38 @@ extension Verification {
     let text = folder.model.configuration.text
     let golden = try goldens.integers("\(name).greedy_ids")
     let session = try DecoderSession(
-      store: store, text: folder.model.text, layout: layout, placement: placement,
-      context: ids.count + golden.count, batch: ids.count)
+      store: store,
+      text: folder.model.text,
+      layout: layout,
+      placement: placement,
+      context: ids.count + golden.count,
+      batch: ids.count
+    )
     let rows = PromptRows(
-      prompt, features: features, padToken: text.padToken, mediaPerLayer: .pad)
+      prompt,
+      features: features,
+      padToken: text.padToken,
+      mediaPerLayer: .pad
+    )
     let layers = text.layers.indices.map { "layers.\($0)" }
     let taps = Set(layers + ["embeds", "ple_token", "ple", "norm"])
     let result = try session.step(
-      rows.rows(0..<ids.count), wanted: .all, phase: .prefill, taps: taps)
+      rows.rows(0..<ids.count),
+      wanted: .all,
+      phase: .prefill,
+      taps: taps
+    )
     try compare(stage, name, result, layers, goldens, collect)
     try verifyGreedy(stage, name, session, result, golden, goldens, collect)
   }
 
   private func compare(
-    _ stage: String, _ name: String, _ result: DecoderSession.Result, _ layers: [String],
-    _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+    _ stage: String,
+    _ name: String,
+    _ result: DecoderSession.Result,
+    _ layers: [String],
+    _ goldens: SafetensorsFile,
+    _ collect: (Check) -> Void
   ) throws {
     let text = folder.model.configuration.text
     let isHalf = isHalf(.chunk(1, .prefill))
@@ -130,15 +162,25 @@ extension Verification {
     for comparison in comparisons where goldens.entry("\(name).\(comparison.key)") != nil {
       collect(
         comparison.tolerance.check(
-          stage, "\(name) \(comparison.key)", comparison.got,
-          try goldens.numbers("\(name).\(comparison.key)"), width: comparison.width,
-          correlates: comparison.key.hasPrefix("logits")))
+          stage,
+          "\(name) \(comparison.key)",
+          comparison.got,
+          try goldens.numbers("\(name).\(comparison.key)"),
+          width: comparison.width,
+          correlates: comparison.key.hasPrefix("logits")
+        )
+      )
     }
   }
 
   private func verifyGreedy(
-    _ stage: String, _ name: String, _ session: DecoderSession, _ prefill: DecoderSession.Result,
-    _ golden: [Int], _ goldens: SafetensorsFile, _ collect: (Check) -> Void
+    _ stage: String,
+    _ name: String,
+    _ session: DecoderSession,
+    _ prefill: DecoderSession.Result,
+    _ golden: [Int],
+    _ goldens: SafetensorsFile,
+    _ collect: (Check) -> Void
   ) throws {
     let width = folder.model.configuration.text.vocabularySize
     var logits = Array((prefill.logits?.floats ?? []).suffix(width))
@@ -148,7 +190,11 @@ extension Verification {
       made.append(next)
       guard next == golden[made.count - 1] else { break }
       let rows = DecoderSession.Rows(
-        ids: [Int32(next)], perLayerIds: [Int32(next)], features: [], blocks: [0])
+        ids: [Int32(next)],
+        perLayerIds: [Int32(next)],
+        features: [],
+        blocks: [0]
+      )
       logits = try session.step(rows, wanted: .last, phase: .decode).logits?.floats ?? []
     }
     let step = made.count - 1

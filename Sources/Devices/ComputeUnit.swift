@@ -29,8 +29,11 @@ public protocol Executable: Sendable {
 
   /// Runs the segment once the moments have come; returns at once.
   ///
-  /// - Parameter bindings: a value for every input and output by name. State outputs may share
-  ///   memory with their inputs.
+  /// - Parameters:
+  ///   - bindings: a value for every input and output by name. A state output shares its value with
+  ///     its input.
+  ///   - after: moments to wait for.
+  /// - Returns: the moment at which the segment is over.
   /// - Throws: where a binding is absent or has another type.
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment
 }

@@ -25,6 +25,7 @@ public actor Chat {
   ///   - prompt: what the user says, perhaps with placeholders for media.
   ///   - media: what the user shows.
   ///   - onText: called with each piece of text as it becomes final.
+  /// - Returns: the answer.
   /// - Throws: where a medium cannot be read or the conversation does not fit; it stays as it was.
   public func send(
     _ prompt: String,

@@ -8,7 +8,9 @@ public final class Conversation: @unchecked Sendable {
   private var session: DecoderSession?
   private var history: [PromptKey] = []
 
-  /// A conversation over a loaded model. One turn at a time runs; a second one waits.
+  /// A conversation over a loaded model.
+  ///
+  /// One turn at a time runs; a second one waits.
   public init(_ troika: Troika) { self.troika = troika }
 
   /// Answers a request, reusing the caches as far as it begins like the one before.

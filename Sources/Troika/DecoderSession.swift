@@ -79,6 +79,8 @@ final class DecoderSession {
   ///   - wanted: which rows' logits are made.
   ///   - phase: what the step is called in placements.
   ///   - taps: inner values to keep.
+  /// - Returns: logits and inner values.
+  /// - Throws: where a program cannot be compiled or a launch fails.
   func step(
     _ rows: Rows,
     wanted: TextDecoder.Rows,

@@ -39,6 +39,6 @@ public struct Response: Sendable {
   public var timings = Timings()
   /// What ran where and when.
   public var timeline = Timeline()
-  /// What the user should know: truncated files, first frames of animations, …
+  /// What the user should know about the media, for example a truncated file.
   public var warnings: [String] = []
 }

@@ -118,7 +118,9 @@ extension Troika {
     try await respond(to: Request(parts, system: system, options: options)).text
   }
 
-  /// The answer piece by piece. Ending the iteration cancels the rest.
+  /// The answer piece by piece.
+  ///
+  /// Ending the iteration cancels the rest.
   public func stream(
     _ prompt: String,
     images: [URL] = [],

@@ -112,8 +112,8 @@ public final class Troika: Sendable {
   /// - Parameters:
   ///   - request: the conversation.
   ///   - onText: called with each piece of text as it becomes final.
-  /// - Throws: where a medium cannot be read or the prompt does not fit. Cancelling the task ends
-  ///   the answer early, which is no error.
+  /// - Returns: the answer. Cancelling the task ends it early, which is no error.
+  /// - Throws: where a medium cannot be read or the prompt does not fit.
   public func respond(
     to request: Request,
     onText: @escaping @Sendable (String) -> Void = { _ in }

@@ -1,6 +1,6 @@
 public import Graph
 
-/// Runs nothing: launches take no time and results stay as they are. For plans and overheads.
+/// Runs nothing: launches take no time and results stay as they are.
 public struct NullUnit: ComputeUnit {
   private let queue = UnitQueue(unit: .null)
 

@@ -116,7 +116,17 @@ private struct ChatLoop {
   private mutating func answer(_ text: String, _ chat: Chat, _ code: ExitCode) async -> ExitCode {
     let media = waiting
     waiting = []
-    let task = Task { try await chat.send(text, media: media) { Output.write($0) } }
+    let task = Task {
+      try await chat.send(
+        text,
+        media: media,
+        onText: {
+          ProgressLine.clear()
+          Output.write($0)
+        },
+        onProgress: { ProgressLine.show($0) }
+      )
+    }
     turn.set(task)
     defer { turn.set(nil) }
     do {

@@ -27,8 +27,7 @@ enum Faults {
   private static func code(of error: TroikaError) -> ExitCode {
     switch error {
     case .option: .usage
-    case .lacksTower, .promptTooLong, .emptyPrompt: .input
-    case .notANumber: .fault
+    case .lacksTower, .promptTooLong, .emptyPrompt, .notANumber: .input
     }
   }
 }

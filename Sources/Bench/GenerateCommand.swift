@@ -42,10 +42,24 @@ enum GenerateCommand: Command {
     let isJSON = arguments.has("json")
     let interrupt = Interrupt()
     let task = Task {
-      try await troika.respond(to: request) { if !isJSON { Output.write($0) } }
+      try await troika.respond(
+        to: request,
+        onText: {
+          ProgressLine.clear()
+          if !isJSON { Output.write($0) }
+        },
+        onProgress: { ProgressLine.show($0) }
+      )
     }
     interrupt.onSignal { task.cancel() }
-    let response = try await task.value
+    let response: Response
+    do {
+      response = try await task.value
+    } catch {
+      ProgressLine.clear()
+      throw error
+    }
+    ProgressLine.clear()
     for warning in response.warnings { Output.warning(warning) }
     if isJSON {
       Output.line(ResponseJSON.value(response).text(.compact, sortingKeys: false))

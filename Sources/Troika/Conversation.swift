@@ -18,12 +18,18 @@ public final class Conversation: @unchecked Sendable {
   /// - Throws: where a medium cannot be read or the prompt does not fit.
   public func respond(
     to request: Request,
-    onText: @escaping @Sendable (String) -> Void = { _ in }
+    onText: @escaping @Sendable (String) -> Void = { _ in },
+    onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
   ) async throws -> Response {
     let flag = CancellationFlag()
     return try await withTaskCancellationHandler {
       try await blocking { [self] in
-        try answer(request, onText: onText, isCancelled: { flag.isSet })
+        let callbacks = GenerationCallbacks(
+          text: onText,
+          progress: onProgress,
+          isCancelled: { flag.isSet }
+        )
+        return try answer(request, callbacks)
       }
     } onCancel: {
       flag.set()
@@ -32,15 +38,14 @@ public final class Conversation: @unchecked Sendable {
 
   private func answer(
     _ request: Request,
-    onText: @escaping (String) -> Void,
-    isCancelled: @escaping () -> Bool
+    _ callbacks: GenerationCallbacks
   ) throws -> Response {
     lock.lock()
     defer { lock.unlock() }
     let session = try session ?? troika.makeSession()
     self.session = session
     do {
-      var response = try troika.generator(onText: onText, isCancelled: isCancelled)
+      var response = try troika.generator(callbacks)
         .run(request, in: session, history: &history)
       response.timings.loadNanoseconds = troika.loadNanoseconds
       return response

@@ -8,10 +8,7 @@ struct Generator {
   let folder: ModelFolder
   let encoders: Encoders
   let context: Int
-  /// Called with each piece of text as it becomes final.
-  let onText: (String) -> Void
-  /// Asked between launches.
-  let isCancelled: () -> Bool
+  let callbacks: GenerationCallbacks
 
   func run(
     _ request: Request,
@@ -27,14 +24,26 @@ struct Generator {
     let keys = PromptKey.keys(of: prompt, media: request.media)
     let reused = reuse(keys, in: session, history: &history)
     response.cachedTokens = reused
-    let features = try encode(prompt, media, from: reused, &response)
-    let rows = PromptRows(
-      prompt,
-      features: features,
-      padToken: folder.model.configuration.text.padToken,
-      mediaPerLayer: request.options.mediaPerLayer
+    let begin = MonotonicClock.nanoseconds
+    let encoding = MediaEncoding(
+      encoders: encoders,
+      processor: folder.processor,
+      callbacks: callbacks
     )
-    guard let logits = try prefill(rows, from: reused, session, keys, &history, &response) else {
+    let encoded = try encoding.run(prompt, media, from: reused)
+    encoding.events.forEach { response.timeline.append($0) }
+    response.timings.encodeNanoseconds = MonotonicClock.nanoseconds - begin
+    var logits: Value?
+    if let features = encoded {
+      let rows = PromptRows(
+        prompt,
+        features: features,
+        padToken: folder.model.configuration.text.padToken,
+        mediaPerLayer: request.options.mediaPerLayer
+      )
+      logits = try prefill(rows, from: reused, session, keys, &history, &response)
+    }
+    guard let logits else {
       response.finishReason = .cancelled
       response.timings.totalNanoseconds = MonotonicClock.nanoseconds - start
       return response
@@ -124,54 +133,6 @@ struct Generator {
     return kept
   }
 
-  private func encode(
-    _ prompt: EncodedPrompt,
-    _ media: [Medium: LoadedMedium],
-    from start: Int,
-    _ response: inout Response
-  ) throws -> [Value] {
-    let begin = MonotonicClock.nanoseconds
-    var features: [Medium: [Value]] = [:]
-    for medium in Set(prompt.spans.map(\.medium)) {
-      let spans = prompt.spans.filter { $0.medium == medium }
-      // What is already in the caches is not needed again.
-      guard let last = spans.last, last.range.upperBound > start, let loaded = media[medium] else {
-        continue
-      }
-      features[medium] = try encode(loaded, &response)
-    }
-    response.timings.encodeNanoseconds = MonotonicClock.nanoseconds - begin
-    let empty = try Value(TensorType(.f32, [0, folder.model.configuration.text.hiddenSize]))
-    return prompt.spans.map { features[$0.medium]?[$0.frame] ?? empty }
-  }
-
-  private func encode(_ loaded: LoadedMedium, _ response: inout Response) throws -> [Value] {
-    switch loaded.part {
-    case .image(let image):
-      let (features, _, events) = try encoders.encode(image)
-      events.forEach { response.timeline.append($0) }
-      return [features]
-    case .audio(let blocks):
-      return try blocks.map { block in
-        let (features, _, events) = try encoders.encode(block)
-        events.forEach { response.timeline.append($0) }
-        return features
-      }
-    case .frames(let reader, let choices):
-      var values: [Value] = []
-      let processor = ImagePreprocessor(geometry: folder.processor.video)
-      try reader.forEachFrame(choices) { frame in
-        let patches = try processor.patches(frame.image)
-        let (features, _, events) = try encoders.encode(
-          PreparedImage(patches: patches, scale: .video)
-        )
-        events.forEach { response.timeline.append($0) }
-        values.append(features)
-      }
-      return values
-    }
-  }
-
   /// Runs the prompt from `start` in batches.
   ///
   /// - Returns: the last position's logits; nil where the caller cancelled.
@@ -188,7 +149,8 @@ struct Generator {
     let keepsWhole = folder.model.configuration.text.seesWholeMedia
     var position = start
     while position < rows.count {
-      if isCancelled() { return nil }
+      if callbacks.isCancelled() { return nil }
+      callbacks.progress(Progress(stage: "prefill", done: position - start, total: rows.count - start))
       let end = rows.batchEnd(
         from: position,
         limit: session.batch,
@@ -231,7 +193,7 @@ struct Generator {
       response.tokens.append(next)
       let piece = try text.push(next)
       response.text += piece
-      if !piece.isEmpty { onText(piece) }
+      if !piece.isEmpty { callbacks.text(piece) }
       if let reason = limit(options, session, response) {
         response.finishReason = reason
         break
@@ -250,7 +212,7 @@ struct Generator {
     }
     let rest = text.flush()
     response.text += rest
-    if !rest.isEmpty { onText(rest) }
+    if !rest.isEmpty { callbacks.text(rest) }
     response.timings.decodeNanoseconds = MonotonicClock.nanoseconds - begin
   }
 
@@ -259,7 +221,7 @@ struct Generator {
     _ session: DecoderSession,
     _ response: Response
   ) -> FinishReason? {
-    if isCancelled() { return .cancelled }
+    if callbacks.isCancelled() { return .cancelled }
     if response.tokens.count >= options.maxTokens { return .length }
     if session.position + 1 > context { return .context }
     return nil

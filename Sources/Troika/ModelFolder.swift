@@ -30,6 +30,7 @@ public struct ModelFolder: Sendable {
     weights = checkpoint
     let configuration = try Gemma4Configuration(JSONNode(file: path + "/config.json"))
     model = try Gemma4(configuration, over: checkpoint)
+    try model.validate(over: checkpoint, path: path)
     encoder = try PromptEncoder(folder: path)
     let style = MediaStyleDetection(folder: path)
     template = ChatTemplate(mediaStyle: style.style)

@@ -112,13 +112,19 @@ public final class Troika: Sendable {
   /// - Parameters:
   ///   - request: the conversation.
   ///   - onText: called with each piece of text as it becomes final.
+  ///   - onProgress: called before each piece of work that may take long.
   /// - Returns: the answer. Cancelling the task ends it early, which is no error.
   /// - Throws: where a medium cannot be read or the prompt does not fit.
   public func respond(
     to request: Request,
-    onText: @escaping @Sendable (String) -> Void = { _ in }
+    onText: @escaping @Sendable (String) -> Void = { _ in },
+    onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
   ) async throws -> Response {
-    try await Conversation(self).respond(to: request, onText: onText)
+    try await Conversation(self).respond(
+      to: request,
+      onText: onText,
+      onProgress: onProgress
+    )
   }
 
   func makeSession() throws -> DecoderSession {
@@ -132,16 +138,12 @@ public final class Troika: Sendable {
     )
   }
 
-  func generator(
-    onText: @escaping (String) -> Void,
-    isCancelled: @escaping () -> Bool
-  ) -> Generator {
+  func generator(_ callbacks: GenerationCallbacks) -> Generator {
     Generator(
       folder: folder,
       encoders: Encoders(store: store, model: folder.model),
       context: context,
-      onText: onText,
-      isCancelled: isCancelled
+      callbacks: callbacks
     )
   }
 }

@@ -127,7 +127,9 @@ extension Verification {
       let isFull = goldens.entry(key + "embed") != nil
       let image = try prepareImage(name)
       let taps: Set<String> = isFull ? Set(layers + ["embed", "pooled"]) : []
-      let (projected, values, _) = try encoders.encode(image, taps: taps)
+      let encoding = try encoders.launch(image, taps: taps)
+      _ = try encoding.wait()
+      let (projected, values) = (encoding.features, encoding.outputs)
       if isFull {
         let order = image.blockOrder(kernel: vision.poolingKernel)
         func rows(_ tap: String) -> [Float] {
@@ -173,7 +175,7 @@ extension Verification {
     }
     for name in names(goldens, "video") {
       let frames = try prepareVideo(name).frames
-      let got = try frames.flatMap { try encoders.encode($0).features.floats }
+      let got = try frames.flatMap { try encoders.launch($0).waited().floats }
       collect(
         features.check(
           "vision",
@@ -230,7 +232,9 @@ extension Verification {
       guard goldens.entry(name + ".projected") != nil else { continue }
       let isFull = goldens.entry(name + ".hidden") != nil
       let taps: Set<String> = isFull ? Set(layers + ["subsampled", "output"]) : []
-      let (projected, values, _) = try encoders.encode(prepared, taps: taps)
+      let encoding = try encoders.launch(prepared, taps: taps)
+      _ = try encoding.wait()
+      let (projected, values) = (encoding.features, encoding.outputs)
       if isFull {
         for (tap, golden) in [("subsampled", "subsampled"), ("output", "output")] {
           collect(

@@ -1,0 +1,31 @@
+import Foundation
+import Troika
+
+/// One line on a terminal that says how far a request has come; nothing in a pipe.
+enum ProgressLine {
+  private static let state = LineState()
+
+  /// Shows a stage in place of the one before.
+  static func show(_ progress: Progress) {
+    guard Output.isTerminal else { return }
+    state.show("\(progress.stage) \(progress.done)/\(progress.total)")
+  }
+
+  /// Removes the line.
+  static func clear() { state.show("") }
+}
+
+/// What stands on the line.
+private final class LineState: @unchecked Sendable {
+  private let lock = NSLock()
+  private var width = 0
+
+  func show(_ text: String) {
+    lock.lock()
+    defer { lock.unlock() }
+    guard width > 0 || !text.isEmpty else { return }
+    let blank = String(repeating: " ", count: max(0, width - text.count))
+    FileHandle.standardError.write(Data("\r\(text)\(blank)\r".utf8))
+    width = text.count
+  }
+}

@@ -1,0 +1,103 @@
+import Devices
+import Graph
+import Media
+import Models
+
+/// Encodes the media of a prompt, each as it is decoded.
+final class MediaEncoding {
+  let encoders: Encoders
+  let processor: ProcessorSettings
+  let callbacks: GenerationCallbacks
+  /// Launches that are over.
+  private(set) var events: [Timeline.Event] = []
+  private(set) var isCancelled = false
+  private var done = 0
+  private var total = 0
+
+  init(encoders: Encoders, processor: ProcessorSettings, callbacks: GenerationCallbacks) {
+    self.encoders = encoders
+    self.processor = processor
+    self.callbacks = callbacks
+  }
+
+  /// Features of every span of a prompt; empty for media that lie wholly before `start`.
+  ///
+  /// - Returns: nil where the caller cancelled.
+  func run(
+    _ prompt: EncodedPrompt,
+    _ media: [Medium: LoadedMedium],
+    from start: Int
+  ) throws -> [Value]? {
+    var order: [Medium] = []
+    for span in prompt.spans where span.range.upperBound > start && !order.contains(span.medium) {
+      order.append(span.medium)
+    }
+    total = prompt.spans.count { order.contains($0.medium) }
+    var features: [Medium: [Value]] = [:]
+    for medium in order {
+      guard let loaded = media[medium] else { continue }
+      features[medium] = try encode(loaded)
+      if isCancelled { return nil }
+    }
+    let empty = try Value(
+      TensorType(.f32, [0, encoders.model.configuration.text.hiddenSize])
+    )
+    return prompt.spans.map { features[$0.medium]?[$0.frame] ?? empty }
+  }
+
+  private func encode(_ loaded: LoadedMedium) throws -> [Value] {
+    switch loaded.part {
+    case .image(let image): return try collect([image]) { try encoders.launch($0) }
+    case .audio(let blocks): return try collect(blocks) { try encoders.launch($0) }
+    case .frames(let reader, let choices): return try encode(reader, choices)
+    }
+  }
+
+  private func collect<Part>(
+    _ parts: [Part],
+    _ launch: (Part) throws -> PendingEncoding
+  ) throws -> [Value] {
+    var values: [Value] = []
+    for part in parts where !stopped() {
+      let pending = try launch(part)
+      values.append(pending.features)
+      try finish(pending)
+    }
+    return values
+  }
+
+  /// Frame k is encoded while frame k + 1 is decoded and prepared.
+  private func encode(
+    _ reader: VideoReader,
+    _ choices: [FrameChoice]
+  ) throws -> [Value] {
+    let preprocessor = ImagePreprocessor(geometry: processor.video)
+    var values: [Value] = []
+    var running: PendingEncoding?
+    do {
+      try reader.forEachFrame(choices) { frame in
+        if stopped() { throw CancellationError() }
+        let image = PreparedImage(patches: try preprocessor.patches(frame.image), scale: .video)
+        if let running { try finish(running) }
+        let pending = try encoders.launch(image)
+        values.append(pending.features)
+        running = pending
+      }
+    } catch is CancellationError {
+      isCancelled = true
+    }
+    if let running { try finish(running) }
+    return values
+  }
+
+  private func finish(_ pending: PendingEncoding) throws {
+    events += try pending.wait()
+    done += 1
+  }
+
+  private func stopped() -> Bool {
+    callbacks.progress(Progress(stage: "encode", done: done, total: total))
+    isCancelled = isCancelled || callbacks.isCancelled()
+    return isCancelled
+  }
+}

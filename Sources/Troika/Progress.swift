@@ -1,0 +1,9 @@
+/// How far a request has come, before its first token.
+public struct Progress: Hashable, Sendable {
+  /// What is running: `decode media`, `encode`, `prefill`.
+  public let stage: String
+  /// Pieces that are done.
+  public let done: Int
+  /// Pieces in all.
+  public let total: Int
+}

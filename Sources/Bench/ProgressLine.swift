@@ -6,7 +6,7 @@ enum ProgressLine {
   private static let state = LineState()
 
   /// Shows a stage in place of the one before.
-  static func show(_ progress: Progress) {
+  static func show(_ progress: RequestProgress) {
     guard Output.isTerminal else { return }
     state.show("\(progress.stage) \(progress.done)/\(progress.total)")
   }

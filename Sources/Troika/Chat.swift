@@ -32,7 +32,7 @@ public actor Chat {
     _ prompt: String,
     media: [MediaSource] = [],
     onText: @escaping @Sendable (String) -> Void = { _ in },
-    onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
+    onProgress: @escaping @Sendable (RequestProgress) -> Void = { _ in }
   ) async throws -> Response {
     var next = builder
     let turn = ChatMessage(.user, try next.content(prompt: prompt, media: media))

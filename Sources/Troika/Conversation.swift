@@ -19,7 +19,7 @@ public final class Conversation: @unchecked Sendable {
   public func respond(
     to request: Request,
     onText: @escaping @Sendable (String) -> Void = { _ in },
-    onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
+    onProgress: @escaping @Sendable (RequestProgress) -> Void = { _ in }
   ) async throws -> Response {
     let flag = CancellationFlag()
     return try await withTaskCancellationHandler {

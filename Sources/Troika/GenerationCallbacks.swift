@@ -3,7 +3,7 @@ struct GenerationCallbacks {
   /// Receives each piece of text as it becomes final.
   let text: (String) -> Void
   /// Hears of each piece of work that may take long, before it starts.
-  let progress: (Progress) -> Void
+  let progress: (RequestProgress) -> Void
   /// Asked between launches.
   let isCancelled: () -> Bool
 }

@@ -96,7 +96,7 @@ final class MediaEncoding {
   }
 
   private func stopped() -> Bool {
-    callbacks.progress(Progress(stage: "encode", done: done, total: total))
+    callbacks.progress(RequestProgress(stage: "encode", done: done, total: total))
     isCancelled = isCancelled || callbacks.isCancelled()
     return isCancelled
   }

@@ -118,7 +118,7 @@ public final class Troika: Sendable {
   public func respond(
     to request: Request,
     onText: @escaping @Sendable (String) -> Void = { _ in },
-    onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
+    onProgress: @escaping @Sendable (RequestProgress) -> Void = { _ in }
   ) async throws -> Response {
     try await Conversation(self).respond(
       to: request,

@@ -1,5 +1,5 @@
 /// How far a request has come, before its first token.
-public struct Progress: Hashable, Sendable {
+public struct RequestProgress: Hashable, Sendable {
   /// What is running: `decode media`, `encode`, `prefill`.
   public let stage: String
   /// Pieces that are done.

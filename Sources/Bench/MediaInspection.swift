@@ -52,11 +52,10 @@ struct MediaInspection {
       options.sampling == .even
       ? timeline.even(fps: options.fps, maxFrames: options.maxFrames)
       : timeline.reference(numFrames: processor?.referenceFrames ?? 32)
-    let geometry = processor?.video ?? .e2bVideo
     let tokens: Int
     do {
-      let target = try geometry.target(width: reader.width, height: reader.height)
-      tokens = geometry.softTokenCount(targetWidth: target.width, targetHeight: target.height)
+      tokens = try processor?.frameTokens(width: reader.width, height: reader.height)
+        ?? Self.e2bFrameTokens(reader)
     } catch {
       throw MediaError.unsupported(path: path, format: "video", reason: "\(error)")
     }
@@ -77,6 +76,12 @@ struct MediaInspection {
         ("tokensPerFrame", .integer(tokens)), ("hasAudio", .bool(reader.hasAudio)),
       ], reader.warnings
     )
+  }
+
+  private static func e2bFrameTokens(_ reader: VideoReader) throws(GeometryError) -> Int {
+    let geometry = ImageGeometry.e2bVideo
+    let target = try geometry.target(width: reader.width, height: reader.height)
+    return geometry.softTokenCount(targetWidth: target.width, targetHeight: target.height)
   }
 
   private func audio(_ path: String) throws -> ([(String, JSONValue)], [String]) {

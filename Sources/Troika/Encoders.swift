@@ -64,6 +64,11 @@ struct Encoders {
   func launch(_ audio: PreparedAudio, taps: Set<String> = []) throws -> PendingEncoding {
     guard model.configuration.audio != nil else { throw TroikaError.lacksTower("audio") }
     let mel = audio.mel
+    guard mel.softTokenCount > 0 else {
+      let width = model.configuration.text.hiddenSize
+      let none = try Value(TensorType(.f32, [0, width]))
+      return PendingEncoding(features: none, outputs: [:], moments: [])
+    }
     let count =
       shapes == .exact ? mel.frameCount : AudioConfiguration.bucket(frames: mel.frameCount)
     let bins = mel.values.count / max(mel.frameCount, 1)

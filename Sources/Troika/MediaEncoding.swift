@@ -73,21 +73,37 @@ final class MediaEncoding {
   ) throws -> [Value] {
     let preprocessor = ImagePreprocessor(geometry: processor.video)
     var values: [Value] = []
-    var running: PendingEncoding?
+    var running: (encoding: PendingEncoding, patches: Patches)?
+    func collect() throws {
+      guard let last = running else { return }
+      try finish(last.encoding)
+      values.append(try frameFeatures(last.encoding.features, last.patches))
+      running = nil
+    }
     do {
       try reader.forEachFrame(choices) { frame in
         if stopped() { throw CancellationError() }
-        let image = PreparedImage(patches: try preprocessor.patches(frame.image), scale: .video)
-        if let running { try finish(running) }
-        let pending = try encoders.launch(image)
-        values.append(pending.features)
-        running = pending
+        let patches = try preprocessor.patches(frame.image)
+        try collect()
+        let image = PreparedImage(patches: patches, scale: .video)
+        running = (try encoders.launch(image), patches)
       }
     } catch is CancellationError {
       isCancelled = true
     }
-    if let running { try finish(running) }
+    try collect()
     return values
+  }
+
+  /// What the decoder is given of a frame.
+  private func frameFeatures(_ features: Value, _ patches: Patches) throws -> Value {
+    guard processor.poolsFrames else { return features }
+    let kernel = processor.video.poolingKernel
+    return try FramePooling.pool(
+      features,
+      rows: patches.rows / kernel,
+      columns: patches.columns / kernel
+    )
   }
 
   private func finish(_ pending: PendingEncoding) throws {

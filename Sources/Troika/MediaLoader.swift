@@ -54,16 +54,12 @@ struct MediaLoader {
       case .even: reader.timeline.even(fps: options.fps, maxFrames: options.maxFrames)
       case .reference: reader.timeline.reference(numFrames: processor.referenceFrames)
       }
-    let target: (width: Int, height: Int)
+    let tokens: Int
     do {
-      target = try processor.video.target(width: reader.width, height: reader.height)
+      tokens = try processor.frameTokens(width: reader.width, height: reader.height)
     } catch {
       throw MediaError.unsupported(path: url.path, format: "video", reason: "\(error)")
     }
-    let tokens = processor.video.softTokenCount(
-      targetWidth: target.width,
-      targetHeight: target.height
-    )
     return LoadedMedium(
       part: .frames(reader, choices),
       extent: .frames(choices.map { .init(seconds: $0.seconds, tokenCount: tokens) }),
@@ -91,6 +87,9 @@ struct MediaLoader {
     if blocks.count > 1 {
       let seconds = Int(decoded.durationSeconds.rounded())
       warnings.append("\(url.path): \(seconds) s of sound go in as \(blocks.count) blocks")
+    }
+    if blocks.allSatisfy({ $0.mel.softTokenCount == 0 }) {
+      warnings.append("\(url.path): too short to be heard, \(decoded.samples.count) samples")
     }
     return LoadedMedium(
       part: .audio(blocks),

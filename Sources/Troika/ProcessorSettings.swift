@@ -6,8 +6,10 @@ public import Models
 public struct ProcessorSettings: Sendable {
   /// Still images.
   public let image: ImageGeometry
-  /// Video frames.
+  /// Video frames; the still images' where the folder has only these.
   public let video: ImageGeometry
+  /// Whether frames go through the still-image encoder and are pooled 2 × 2 behind it.
+  public let poolsFrames: Bool
   /// Frames that the reference processor takes from a clip.
   public let referenceFrames: Int
   /// The sound front end.
@@ -32,7 +34,8 @@ public struct ProcessorSettings: Sendable {
       )
     }
     image = try geometry("image_processor", tokens: vision?.softTokens ?? 280)
-    video = try geometry("video_processor", tokens: 70)
+    poolsFrames = try root != nil && root?.optional("video_processor") == nil
+    video = poolsFrames ? image : try geometry("video_processor", tokens: 70)
     referenceFrames = try root?.optional("video_processor")?.integer("num_frames", or: 32) ?? 32
     mel = try Self.mel(root?.optional("feature_extractor"))
     try Self.check(image, video, vision, root)
@@ -46,7 +49,7 @@ public struct ProcessorSettings: Sendable {
   ) throws {
     guard let vision, let root else { return }
     for (key, geometry) in [("image_processor", image), ("video_processor", video)]
-    where geometry.patchSize != vision.patchSize || geometry.poolingKernel != vision.poolingKernel {
+    where try root.optional(key) != nil && geometry.patchSize != vision.patchSize || geometry.poolingKernel != vision.poolingKernel {
       throw try root.member(key).mismatch(
         "patches of \(vision.patchSize) pooled \(vision.poolingKernel) x \(vision.poolingKernel)",
         came: "patches of \(geometry.patchSize) pooled \(geometry.poolingKernel) x "
@@ -58,6 +61,12 @@ public struct ProcessorSettings: Sendable {
   private static func mel(_ node: JSONNode?) throws -> LogMelParameters {
     var mel = LogMelParameters()
     guard let node else { return mel }
+    for key in ["preemphasis", "dither"] where try node.double(key, or: 0) != 0 {
+      throw try node.member(key).mismatch("0, the only value supported")
+    }
+    for key in ["per_bin_mean", "per_bin_stddev"] {
+      if let given = try node.optional(key) { throw given.mismatch("null, the only value supported") }
+    }
     mel.samplingRate = try node.integer("sampling_rate", or: mel.samplingRate)
     mel.frameLength = try node.integer("frame_length", or: mel.frameLength)
     mel.hopLength = try node.integer("hop_length", or: mel.hopLength)
@@ -68,5 +77,21 @@ public struct ProcessorSettings: Sendable {
     mel.melFloor = try node.double("mel_floor", or: mel.melFloor)
     mel.inputScaleFactor = try node.double("input_scale_factor", or: mel.inputScaleFactor)
     return mel
+  }
+}
+
+extension ProcessorSettings {
+  /// Soft tokens of a frame of a clip of this size.
+  ///
+  /// - Throws: `GeometryError` where no size fits.
+  public func frameTokens(width: Int, height: Int) throws(GeometryError) -> Int {
+    let target = try video.target(width: width, height: height)
+    guard poolsFrames else {
+      return video.softTokenCount(targetWidth: target.width, targetHeight: target.height)
+    }
+    return FramePooling.tokenCount(
+      rows: target.height / video.cellSide,
+      columns: target.width / video.cellSide
+    )
   }
 }

@@ -14,21 +14,43 @@ public final class Buffer: @unchecked Sendable {
   /// Bytes to which buffers are aligned.
   public static let alignment = 64
 
+  /// Bytes from which memory is mapped on its own: pages that nothing touches take no room.
+  private static let mappedByteCount = 4 << 20
+
+  private let isMapped: Bool
+
   /// Zeroed memory.
   ///
   /// - Throws: `DeviceError.outOfMemory`.
   public init(byteCount: Int) throws(DeviceError) {
-    var memory: UnsafeMutableRawPointer?
     let size = max(byteCount, 1)
-    guard posix_memalign(&memory, Self.alignment, size) == 0, let memory else {
-      throw .outOfMemory(unit: "host", byteCount: byteCount)
+    isMapped = size >= Self.mappedByteCount
+    var memory: UnsafeMutableRawPointer?
+    if isMapped {
+      let mapped = mmap(
+        nil,
+        size,
+        PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+        -1,
+        0
+      )
+      memory = mapped == MAP_FAILED ? nil : mapped
+    } else if posix_memalign(&memory, Self.alignment, size) == 0, let memory {
+      memset(memory, 0, size)
     }
-    memset(memory, 0, size)
+    guard let memory else { throw .outOfMemory(unit: "host", byteCount: byteCount) }
     pointer = memory
     self.byteCount = byteCount
   }
 
-  deinit { free(pointer) }
+  deinit {
+    if isMapped {
+      munmap(pointer, max(byteCount, 1))
+    } else {
+      free(pointer)
+    }
+  }
 }
 
 /// A tensor in memory.

@@ -96,3 +96,67 @@ import Testing
     #expect(gather.bytesRead == 3 * 16 + 12)
   }
 }
+
+@Suite struct OrderingTests {
+  /// A graph of random operations over random earlier values.
+  private func random(_ seed: UInt64, count: Int) throws -> Graph {
+    var random = RandomNumbers(seed: seed)
+    let tracer = Tracer("random", over: MemoryWeights())
+    var values = [tracer.input("x", TensorType(.f32, [4, 4]))]
+    for _ in 0..<count {
+      let a = values[Int.random(in: 0..<values.count, using: &random)]
+      let b = values[Int.random(in: 0..<values.count, using: &random)]
+      values.append(Bool.random(using: &random) ? a + b : a.gelu())
+    }
+    tracer.output("y", values.dropFirst().reduce(values[0]) { $0 + $1 })
+    return try tracer.finish()
+  }
+
+  @Test(arguments: 0..<40)
+  func everyOrderIsTopologicalAndComplete(_ seed: Int) throws {
+    let graph = try random(UInt64(seed), count: 60)
+    var numbers = RandomNumbers(seed: UInt64(seed) + 100)
+    let choice = graph.nodes.map { _ in
+      [UnitID.cpu, .reference, .null][Int.random(in: 0..<3, using: &numbers)]
+    }
+    let segments = try graph.segments { choice[$0.id] }
+    #expect(segments.reduce(0) { $0 + $1.operationCount } == graph.nodes.count { !$0.isSource })
+    var known = Set(graph.inputs.map(\.name))
+    for segment in segments {
+      #expect(segment.graph.inputs.allSatisfy { known.contains($0.name) })
+      known.formUnion(segment.graph.outputs.map(\.name))
+    }
+    #expect(known.contains("y"))
+  }
+
+  @Test func independentWorkIsNotCutApart() throws {
+    let tracer = Tracer("two", over: MemoryWeights())
+    var left = tracer.input("l", TensorType(.f32, [2]))
+    var right = tracer.input("r", TensorType(.f32, [2]))
+    for _ in 0..<5 {
+      left = tracer.scope("left") { left.gelu() }
+      right = tracer.scope("right") { right.silu() }
+    }
+    tracer.output("y", left + right)
+    let graph = try tracer.finish()
+    let segments = try graph.segments { $0.name.hasPrefix("right") ? .reference : .cpu }
+    #expect(segments.map(\.operationCount) == [5, 6])
+  }
+
+  @Test func statesAreWrittenAfterTheyAreRead() throws {
+    let tracer = Tracer("state", over: MemoryWeights())
+    let cache = tracer.input("cache", TensorType(.f32, [4, 1, 2]))
+    let rows = tracer.input("rows", TensorType(.f32, [1, 1, 2]))
+    let position = tracer.input("position", TensorType(.i32, [1]))
+    let count = tracer.input("count", TensorType(.i32, [1]))
+    let updated = tracer.scope("update") {
+      cache.updated(with: rows, position: position, count: count)
+    }
+    tracer.output("cache", updated, isState: true)
+    tracer.output("y", tracer.scope("read") { cache.gelu() })
+    let segments = try tracer.finish().segments {
+      $0.name.hasPrefix("update") ? .reference : .cpu
+    }
+    #expect(segments.map(\.unit) == [.cpu, .reference])
+  }
+}

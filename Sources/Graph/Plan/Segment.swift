@@ -28,8 +28,9 @@ extension Graph {
     placing unit: (Node) -> UnitID
   ) throws(GraphError) -> [Segment] {
     var groups: [(unit: UnitID, nodes: [Node])] = []
-    for node in nodes where !node.isSource {
-      let choice = unit(node)
+    let units = nodes.map { $0.isSource ? nil : unit($0) }
+    for node in ordered(placing: units) {
+      guard let choice = units[node.id] else { continue }
       if groups.last?.unit == choice {
         groups[groups.count - 1].nodes.append(node)
       } else {

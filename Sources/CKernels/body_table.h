@@ -18,6 +18,7 @@ const tk_kernels TABLE = {
     .widen_f16 = widen_f16,
     .widen_bf16 = widen_bf16,
     .tile = tile,
+    .packRows = packRows,
     .transpose = transpose,
     .dot = dot,
     .columnSoftmax = columnSoftmax,

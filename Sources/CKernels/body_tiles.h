@@ -6,9 +6,14 @@ INLINE void tile_of(const int rows, size_t depth, const float *a, size_t aStride
                     float *c, size_t cStride, bool accumulate) {
   vec s[TILE_ROWS][2];
 #pragma clang loop unroll(full)
-  for (int i = 0; i < rows; i++) s[i][0] = s[i][1] = splat(0);
+  for (int i = 0; i < rows; i++) {
+    s[i][0] = s[i][1] = splat(0);
+    __builtin_prefetch(c + (size_t)i * cStride, 1);
+    if (LANES > 8) __builtin_prefetch(c + (size_t)i * cStride + LANES, 1);
+  }
   for (size_t k = 0; k < depth; k++, a += aStride, b += TILE_COLUMNS) {
     vec b0 = load(b), b1 = load(b + LANES);
+    __builtin_prefetch(a + 2 * TK_DEPTH * TILE_ROWS, 0, 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; i++) {
       vec x = splat(a[i]);
@@ -64,6 +69,33 @@ INLINE void transpose4(const float *x, size_t stride, float *out, size_t outStri
   memcpy(out + 3 * outStride, &r3, 16);
 }
 
+/// Two rows of four turned into four columns of two.
+INLINE void transpose2(const float *x, size_t stride, float *out, size_t outStride) {
+  four a = load4(x), b = load4(x + stride);
+  four low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  four high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  memcpy(out, &low, 8);
+  memcpy(out + outStride, (const char *)&low + 8, 8);
+  memcpy(out + 2 * outStride, &high, 8);
+  memcpy(out + 3 * outStride, (const char *)&high + 8, 8);
+}
+
+static void packRows(const float *x, size_t stride, size_t rows, size_t depth, float *out) {
+  size_t k = 0;
+  if (rows == TILE_ROWS)
+    for (; k + 4 <= depth; k += 4) {
+      const float *p = x + k;
+#pragma clang loop unroll(full)
+      for (int i = 0; i + 4 <= TILE_ROWS; i += 4)
+        transpose4(p + (size_t)i * stride, stride, out + k * TILE_ROWS + i, TILE_ROWS);
+      if (TILE_ROWS % 4 == 2)
+        transpose2(p + (TILE_ROWS - 2) * stride, stride, out + k * TILE_ROWS + TILE_ROWS - 2,
+                   TILE_ROWS);
+    }
+  for (; k < depth; k++)
+    for (size_t i = 0; i < TILE_ROWS; i++) out[k * TILE_ROWS + i] = i < rows ? x[i * stride + k] : 0;
+}
+
 static void transpose(const float *x, size_t stride, size_t columns, size_t depth, float *out) {
   if (columns < TILE_COLUMNS) {
     for (size_t k = 0; k < depth; k++)
@@ -72,9 +104,12 @@ static void transpose(const float *x, size_t stride, size_t columns, size_t dept
     return;
   }
   size_t k = 0;
-  for (; k + 4 <= depth; k += 4)
+  // Sixteen numbers are one cache line of each row.
+  for (; k + 16 <= depth; k += 16)
     for (size_t n = 0; n < TILE_COLUMNS; n += 4)
-      transpose4(x + n * stride + k, stride, out + k * TILE_COLUMNS + n, TILE_COLUMNS);
+#pragma clang loop unroll(full)
+      for (size_t j = k; j < k + 16; j += 4)
+        transpose4(x + n * stride + j, stride, out + j * TILE_COLUMNS + n, TILE_COLUMNS);
   for (; k < depth; k++)
     for (size_t n = 0; n < TILE_COLUMNS; n++) out[k * TILE_COLUMNS + n] = x[n * stride + k];
 }

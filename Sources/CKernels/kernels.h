@@ -18,6 +18,8 @@ typedef struct {
   /// `c[i, j] (+)= Σ_k a[k · aStride + i] · b[k · tileColumns + j]` for i below `rows`.
   void (*tile)(int rows, size_t depth, const float *a, size_t aStride, const float *b, float *c,
                size_t cStride, bool accumulate);
+  /// `out[k · tileRows + i] = x[i · stride + k]` for i below `rows`, zeros beyond.
+  void (*packRows)(const float *x, size_t stride, size_t rows, size_t depth, float *out);
   /// `out[k · tileColumns + n] = x[n · stride + k]` for n below `columns`, zeros beyond.
   void (*transpose)(const float *x, size_t stride, size_t columns, size_t depth, float *out);
   /// `y[r · yStride + n] = Σ_k x[r, k] · w[first + n, k]` for up to TK_DOT_ROWS rows.

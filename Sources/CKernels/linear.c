@@ -21,21 +21,47 @@ static size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
 
 // MARK: - Few rows
 
-enum { DOT_COLUMNS = 32 };
+enum { DOT_TASK_BYTES = 128 << 10 };
+
+static bool is_four_bit(const tk_matrix *w) {
+  return w->format == TK_INT4_BLOCK32 || w->format == TK_INT4_PALETTE32;
+}
+
+static size_t arranged_floats(const tk_kernels *kernels, const tk_matrix *w) {
+  return round_up(w->columns, 8 * (size_t)kernels->rows.lanes) / 8 * 9;
+}
 
 static void dot_task(void *context, int task, int worker) {
+  (void)worker;
   linear_job *job = context;
   size_t first = (size_t)task * job->columnsPerTask;
   size_t count = min_size(job->columnsPerTask, job->w->rows - first);
-  float *scratch = job->perWorker + (size_t)worker * job->workerFloats;
+  bool arranged = is_four_bit(job->w);
+  size_t stride = arranged ? arranged_floats(job->kernels, job->w) : job->w->columns;
+  const float *x = arranged ? job->packedX : job->x;
   for (size_t r = 0; r < job->rows; r += TK_DOT_ROWS) {
     size_t rows = min_size(TK_DOT_ROWS, job->rows - r);
-    job->kernels->dot(job->x + r * job->w->columns, rows, job->w, first, count,
-                      job->y + r * job->w->rows + first, job->w->rows, scratch);
+    job->kernels->dot(x + r * stride, stride, rows, job->w, first, count,
+                      job->y + r * job->w->rows + first, job->w->rows);
   }
   if (!job->bias) return;
   for (size_t r = 0; r < job->rows; r++)
     for (size_t n = first; n < first + count; n++) job->y[r * job->w->rows + n] += job->bias[n];
+}
+
+static void dot_linear(tk_pool *pool, linear_job *job) {
+  const tk_matrix *w = job->w;
+  if (is_four_bit(w))
+    for (size_t r = 0; r < job->rows; r++)
+      job->kernels->arrange(w->format, job->x + r * w->columns, w->columns,
+                            job->packedX + r * arranged_floats(job->kernels, w));
+  size_t rowBytes = w->format == TK_F32 ? w->columns * 4 : w->columns * 2;
+  if (w->format == TK_INT8_BLOCK32 || w->format == TK_INT8_ROW) rowBytes = w->columns;
+  if (is_four_bit(w)) rowBytes = w->columns / 2 + 1;
+  size_t fit = DOT_TASK_BYTES / rowBytes, share = w->rows / (4 * (size_t)tk_pool_threads(pool));
+  job->columnsPerTask = round_up(min_size(fit, share) + 1, 4);
+  size_t tasks = (w->rows + job->columnsPerTask - 1) / job->columnsPerTask;
+  tk_pool_run(pool, (int)tasks, dot_task, job);
 }
 
 // MARK: - Many rows
@@ -72,7 +98,7 @@ static void pack_weights(const linear_job *job, size_t first, size_t columns, si
   // A stride that is no power of two keeps the rows in different cache sets.
   size_t stride = TK_DEPTH + 16;
   for (size_t n = 0; n < columns; n++)
-    tk_expand(job->w, first + n, block, count, rows + n * stride);
+    job->kernels->expand(job->w, first + n, block, count, rows + n * stride);
   job->kernels->transpose(rows, stride, columns, count, out);
 }
 
@@ -91,10 +117,12 @@ static void tile_panel(const linear_job *job, tile_range at, const float *b, flo
     const float *a = job->packedX + at.block * padded + r * at.count;
     float *c = job->y + r * width + at.first;
     if (at.columns == tileColumns) {
-      job->kernels->tile((int)rows, at.count, a, tileRows, b, c, width, at.block > 0);
+      job->kernels->tile((int)rows, at.count, a, tileRows, b, tileColumns, c, width,
+                         at.block > 0);
       continue;
     }
-    job->kernels->tile((int)rows, at.count, a, tileRows, b, edge, tileColumns, false);
+    job->kernels->tile((int)rows, at.count, a, tileRows, b, tileColumns, edge, tileColumns,
+                       false);
     for (size_t i = 0; i < rows; i++)
       for (size_t n = 0; n < at.columns; n++)
         c[i * width + n] = edge[i * tileColumns + n] + (at.block > 0 ? c[i * width + n] : 0);
@@ -150,33 +178,32 @@ static int divide(linear_job *job, size_t threads) {
 
 // MARK: - Entry
 
-static size_t worker_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
-  if (rows <= TK_DOT_ROWS) return round_up(w->columns, 16);
+static size_t worker_floats(const tk_kernels *kernels, size_t rows) {
+  if (rows <= TK_DOT_ROWS) return 0;
   size_t columns = (size_t)kernels->tileColumns;
   return TK_DEPTH * GROUP_COLUMNS + (TK_DEPTH + 16) * columns + (size_t)kernels->tileRows * columns;
 }
 
 static size_t packed_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
-  if (rows <= TK_DOT_ROWS) return 0;
+  if (rows <= TK_DOT_ROWS) return is_four_bit(w) ? rows * arranged_floats(kernels, w) : 0;
   return round_up(round_up(rows, (size_t)kernels->tileRows) * w->columns, 16);
 }
 
 size_t tk_linear_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w) {
-  const tk_kernels *kernels = tk_best();
-  size_t workers = (size_t)tk_pool_threads(pool) * worker_floats(kernels, rows, w);
+  const tk_kernels *kernels = tk_pool_kernels(pool);
+  size_t workers = (size_t)tk_pool_threads(pool) * worker_floats(kernels, rows);
   return (packed_floats(kernels, rows, w) + workers) * sizeof(float);
 }
 
 void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w, const float *bias,
                float *y, void *scratch) {
-  const tk_kernels *kernels = tk_best();
+  const tk_kernels *kernels = tk_pool_kernels(pool);
   linear_job job = {.kernels = kernels, .x = x, .w = w, .bias = bias, .y = y, .rows = rows};
   job.packedX = scratch;
-  job.workerFloats = worker_floats(kernels, rows, w);
+  job.workerFloats = worker_floats(kernels, rows);
   job.perWorker = job.packedX + packed_floats(kernels, rows, w);
   if (rows <= TK_DOT_ROWS) {
-    job.columnsPerTask = DOT_COLUMNS;
-    tk_pool_run(pool, (int)((w->rows + DOT_COLUMNS - 1) / DOT_COLUMNS), dot_task, &job);
+    dot_linear(pool, &job);
     return;
   }
   size_t tileRows = (size_t)kernels->tileRows;

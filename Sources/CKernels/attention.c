@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "attention.h"
 
 typedef struct {
   const tk_kernels *kernels;
@@ -20,8 +20,7 @@ typedef struct {
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static int64_t max_int(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/// Position of the first key that any query sees.
-static int64_t first_position(const tk_attention *p) {
+int64_t tk_first_position(const tk_attention *p) {
   if (!p->pastRows) return p->position;
   int64_t oldest = max_int(p->position - (int64_t)p->pastRows, 0);
   if (p->window > 0) oldest = max_int(oldest, p->queryPosition - p->window + 1);
@@ -29,7 +28,7 @@ static int64_t first_position(const tk_attention *p) {
 }
 
 static size_t key_count(const tk_attention *p) {
-  return (size_t)(p->position - first_position(p)) + p->newRows;
+  return (size_t)(p->position - tk_first_position(p)) + p->newRows;
 }
 
 /// The row of a position: in the ring of the past, or among the new ones.
@@ -121,13 +120,13 @@ static void attend_task(void *context, int task, int worker) {
   for (size_t k = from; k < to; k += tileRows)
     kernels->tile((int)min_size(tileRows, to - k), size,
                   job->packedKeys + (group * job->keyTiles + k / tileRows) * size * tileRows,
-                  tileRows, query, scores + (k - from) * width, width, false);
+                  tileRows, query, width, scores + (k - from) * width, width, false);
   if (p->causal) mask(job, scores, from, to - from, first, columns);
   kernels->columnSoftmax(scores, to - from, inverse);
   const float *values = job->values + (group * job->keys + from) * size;
   for (size_t e = 0; e < size; e += tileRows)
     kernels->tile((int)min_size(tileRows, size - e), to - from, values + e, size, scores,
-                  out + e * width, width, false);
+                  width, out + e * width, width, false);
   for (size_t c = 0; c < columns; c++) {
     size_t index = first + c;
     float *row = p->out + (index / heads * p->heads + group * heads + index % heads) * size;
@@ -135,9 +134,9 @@ static void attend_task(void *context, int task, int worker) {
   }
 }
 
-static attention_job plan(const tk_attention *p) {
-  attention_job job = {.kernels = tk_best(), .p = p};
-  job.first = first_position(p);
+static attention_job plan(const tk_kernels *kernels, const tk_attention *p) {
+  attention_job job = {.kernels = kernels, .p = p};
+  job.first = tk_first_position(p);
   job.keys = key_count(p);
   size_t tileRows = (size_t)job.kernels->tileRows, width = (size_t)job.kernels->tileColumns;
   job.keyTiles = (job.keys + tileRows - 1) / tileRows;
@@ -151,16 +150,22 @@ static size_t packed_floats(const attention_job *job) {
 }
 
 size_t tk_attention_scratch(const tk_pool *pool, const tk_attention *p) {
+  size_t few = tk_attends_few(tk_pool_kernels(pool), p) ? tk_few_scratch(pool, p) : 0;
   // The most keys any position can bring.
   tk_attention worst = *p;
   worst.position = (int64_t)p->pastRows;
   worst.window = 0;
-  attention_job job = plan(&worst);
-  return (packed_floats(&job) + (size_t)tk_pool_threads(pool) * job.workerFloats) * sizeof(float);
+  attention_job job = plan(tk_pool_kernels(pool), &worst);
+  size_t floats = packed_floats(&job) + (size_t)tk_pool_threads(pool) * job.workerFloats;
+  return floats * sizeof(float) > few ? floats * sizeof(float) : few;
 }
 
 void tk_attend(tk_pool *pool, const tk_attention *p, void *scratch) {
-  attention_job job = plan(p);
+  if (tk_attends_few(tk_pool_kernels(pool), p)) {
+    tk_attend_few(pool, p, scratch);
+    return;
+  }
+  attention_job job = plan(tk_pool_kernels(pool), p);
   size_t tileRows = (size_t)job.kernels->tileRows, width = (size_t)job.kernels->tileColumns;
   job.packedKeys = scratch;
   job.values = job.packedKeys + job.keyTiles * tileRows * p->size * p->groups;
@@ -205,6 +210,6 @@ static void banded_task(void *context, int task, int worker) {
 }
 
 void tk_attend_banded(tk_pool *pool, const tk_banded *p) {
-  banded_job job = {tk_best(), p};
+  banded_job job = {tk_pool_kernels(pool), p};
   tk_pool_run(pool, (int)p->tokens, banded_task, &job);
 }

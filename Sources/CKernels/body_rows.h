@@ -25,9 +25,7 @@ static void unary(tk_unary kind, const float *x, float *y, size_t count) {
     case TK_RELU: EACH(max_(v, splat(0))); break;
     case TK_TANH: EACH(tanh_(v)); break;
     case TK_EXP: EACH(exp_(v)); break;
-    case TK_SOFTPLUS:
-      for (size_t i = 0; i < count; i++) y[i] = x[i] > 30 ? x[i] : log1pf(expf(x[i]));
-      break;
+    case TK_SOFTPLUS: EACH(softplus_(v)); break;
   }
 }
 
@@ -155,27 +153,62 @@ static void rmsNorm(const float *x, const float *weight, float *y, size_t rows, 
   }
 }
 
+static float sum_of(const float *x, size_t count) {
+  vec s = {};
+  size_t i = 0;
+  for (; i + LANES <= count; i += LANES) s += load(x + i);
+  float sum = sum_(s);
+  for (; i < count; i++) sum += x[i];
+  return sum;
+}
+
+/// Σ (x - mean)².
+static float deviation(const float *x, float mean, size_t count) {
+  vec s0 = {}, s1 = {};
+  size_t i = 0;
+  for (; i + 2 * LANES <= count; i += 2 * LANES) {
+    vec a = load(x + i) - splat(mean), b = load(x + i + LANES) - splat(mean);
+    s0 = fma_(a, a, s0);
+    s1 = fma_(b, b, s1);
+  }
+  float sum = sum_(s0 + s1);
+  for (; i < count; i++) sum += (x[i] - mean) * (x[i] - mean);
+  return sum;
+}
+
 static void layerNorm(const float *x, const float *weight, float *y, size_t rows, size_t width,
                       float epsilon) {
   for (size_t r = 0; r < rows; r++, x += width, y += width) {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < width; i++) sum += x[i];
-    double mean = sum / (double)width;
-    for (size_t i = 0; i < width; i++) squares += (x[i] - mean) * (x[i] - mean);
-    float factor = (float)(1 / sqrt(squares / (double)width + epsilon));
-    scaled(x, weight, y, width, (float)mean, factor);
+    float mean = sum_of(x, width) / (float)width;
+    float variance = deviation(x, mean, width) / (float)width;
+    scaled(x, weight, y, width, mean, 1 / sqrtf(variance + epsilon));
   }
+}
+
+/// The largest number; -∞ for none.
+static float peak_of(const float *x, size_t count) {
+  vec s = splat(-INFINITY);
+  size_t i = 0;
+  for (; i + LANES <= count; i += LANES) s = max_(s, load(x + i));
+  float peak = peak_(s);
+  for (; i < count; i++) peak = x[i] > peak ? x[i] : peak;
+  return peak;
+}
+
+static void exponents(float *x, size_t count, float *peak, float *sum) {
+  float most = peak_of(x, count);
+  *peak = most = most == -INFINITY ? 0 : most;
+  float *y = x;
+  EACH(exp_down_(v - splat(most)));
+  *sum = sum_of(x, count);
 }
 
 static void softmax(const float *x, float *y, size_t rows, size_t width) {
   for (size_t r = 0; r < rows; r++, x += width, y += width) {
-    float peak = x[0];
-    for (size_t i = 1; i < width; i++) peak = x[i] > peak ? x[i] : peak;
+    float peak = peak_of(x, width);
     size_t count = width;
-    EACH(exp_(v - splat(peak)));
-    double sum = 0;
-    for (size_t i = 0; i < width; i++) sum += y[i];
-    float inverse = (float)(1 / sum);
+    EACH(exp_down_(v - splat(peak)));
+    float inverse = 1 / sum_of(y, width);
     for (size_t i = 0; i < width; i++) y[i] *= inverse;
   }
 }

@@ -1,14 +1,19 @@
-// Register tiles, packing and dot products for one instruction set.
+// Register tiles and packing for one instruction set.
 
 #define TILE_COLUMNS (2 * LANES)
 
 INLINE void tile_of(const int rows, size_t depth, const float *a, size_t aStride, const float *b,
-                    float *c, size_t cStride, bool accumulate) {
+                    size_t bStride, float *c, size_t cStride, bool accumulate) {
   vec s[TILE_ROWS][2];
 #pragma clang loop unroll(full)
-  for (int i = 0; i < rows; i++) s[i][0] = s[i][1] = splat(0);
-  for (size_t k = 0; k < depth; k++, a += aStride, b += TILE_COLUMNS) {
+  for (int i = 0; i < rows; i++) {
+    s[i][0] = s[i][1] = splat(0);
+    __builtin_prefetch(c + (size_t)i * cStride, 1);
+    if (LANES > 8) __builtin_prefetch(c + (size_t)i * cStride + LANES, 1);
+  }
+  for (size_t k = 0; k < depth; k++, a += aStride, b += bStride) {
     vec b0 = load(b), b1 = load(b + LANES);
+    __builtin_prefetch(a + 2 * TK_DEPTH * TILE_ROWS, 0, 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; i++) {
       vec x = splat(a[i]);
@@ -23,10 +28,10 @@ INLINE void tile_of(const int rows, size_t depth, const float *a, size_t aStride
   }
 }
 
-static void tile(int rows, size_t depth, const float *a, size_t aStride, const float *b, float *c,
-                 size_t cStride, bool accumulate) {
+static void tile(int rows, size_t depth, const float *a, size_t aStride, const float *b,
+                 size_t bStride, float *c, size_t cStride, bool accumulate) {
 #define ROWS(n) \
-  case n: tile_of(n, depth, a, aStride, b, c, cStride, accumulate); break;
+  case n: tile_of(n, depth, a, aStride, b, bStride, c, cStride, accumulate); break;
   switch (rows) {
     ROWS(1) ROWS(2) ROWS(3) ROWS(4)
 #if TILE_ROWS > 4
@@ -38,8 +43,6 @@ static void tile(int rows, size_t depth, const float *a, size_t aStride, const f
   }
 #undef ROWS
 }
-
-typedef float four __attribute__((vector_size(16)));
 
 INLINE four load4(const float *p) {
   four v;
@@ -64,6 +67,33 @@ INLINE void transpose4(const float *x, size_t stride, float *out, size_t outStri
   memcpy(out + 3 * outStride, &r3, 16);
 }
 
+/// Two rows of four turned into four columns of two.
+INLINE void transpose2(const float *x, size_t stride, float *out, size_t outStride) {
+  four a = load4(x), b = load4(x + stride);
+  four low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  four high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  memcpy(out, &low, 8);
+  memcpy(out + outStride, (const char *)&low + 8, 8);
+  memcpy(out + 2 * outStride, &high, 8);
+  memcpy(out + 3 * outStride, (const char *)&high + 8, 8);
+}
+
+static void packRows(const float *x, size_t stride, size_t rows, size_t depth, float *out) {
+  size_t k = 0;
+  if (rows == TILE_ROWS)
+    for (; k + 4 <= depth; k += 4) {
+      const float *p = x + k;
+#pragma clang loop unroll(full)
+      for (int i = 0; i + 4 <= TILE_ROWS; i += 4)
+        transpose4(p + (size_t)i * stride, stride, out + k * TILE_ROWS + i, TILE_ROWS);
+      if (TILE_ROWS % 4 == 2)
+        transpose2(p + (TILE_ROWS - 2) * stride, stride, out + k * TILE_ROWS + TILE_ROWS - 2,
+                   TILE_ROWS);
+    }
+  for (; k < depth; k++)
+    for (size_t i = 0; i < TILE_ROWS; i++) out[k * TILE_ROWS + i] = i < rows ? x[i * stride + k] : 0;
+}
+
 static void transpose(const float *x, size_t stride, size_t columns, size_t depth, float *out) {
   if (columns < TILE_COLUMNS) {
     for (size_t k = 0; k < depth; k++)
@@ -72,82 +102,14 @@ static void transpose(const float *x, size_t stride, size_t columns, size_t dept
     return;
   }
   size_t k = 0;
-  for (; k + 4 <= depth; k += 4)
+  // Sixteen numbers are one cache line of each row.
+  for (; k + 16 <= depth; k += 16)
     for (size_t n = 0; n < TILE_COLUMNS; n += 4)
-      transpose4(x + n * stride + k, stride, out + k * TILE_COLUMNS + n, TILE_COLUMNS);
+#pragma clang loop unroll(full)
+      for (size_t j = k; j < k + 16; j += 4)
+        transpose4(x + n * stride + j, stride, out + j * TILE_COLUMNS + n, TILE_COLUMNS);
   for (; k < depth; k++)
     for (size_t n = 0; n < TILE_COLUMNS; n++) out[k * TILE_COLUMNS + n] = x[n * stride + k];
-}
-
-INLINE vec load_weight(const int format, const void *w, size_t k) {
-  if (format == TK_F16) return widen_f16_((const uint16_t *)w + k);
-  if (format == TK_BF16) return widen_bf16_((const uint16_t *)w + k);
-  return load((const float *)w + k);
-}
-INLINE float weight_at(const int format, const void *w, size_t k) {
-  if (format == TK_F32) return ((const float *)w)[k];
-  uint16_t bits = ((const uint16_t *)w)[k];
-  if (format == TK_F16) {
-    _Float16 h;
-    memcpy(&h, &bits, sizeof h);
-    return (float)h;
-  }
-  uint32_t wide = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-/// One weight row against a fixed number of activation rows.
-INLINE void dot_row(const int format, const int rows, const float *x, size_t depth, const void *w,
-                    float *y, size_t yStride) {
-  vec s[TK_DOT_ROWS][2];
-  for (int r = 0; r < rows; r++) s[r][0] = s[r][1] = splat(0);
-  size_t k = 0;
-  for (; k + 2 * LANES <= depth; k += 2 * LANES) {
-    vec w0 = load_weight(format, w, k), w1 = load_weight(format, w, k + LANES);
-#pragma clang loop unroll(full)
-    for (int r = 0; r < rows; r++) {
-      s[r][0] = fma_(w0, load(x + (size_t)r * depth + k), s[r][0]);
-      s[r][1] = fma_(w1, load(x + (size_t)r * depth + k + LANES), s[r][1]);
-    }
-  }
-  for (int r = 0; r < rows; r++) {
-    float sum = sum_(s[r][0] + s[r][1]);
-    for (size_t j = k; j < depth; j++) sum += weight_at(format, w, j) * x[(size_t)r * depth + j];
-    y[(size_t)r * yStride] = sum;
-  }
-}
-
-INLINE void dot_rows(const int format, const float *x, size_t rows, size_t depth, const void *w,
-                     float *y, size_t yStride) {
-  switch (rows) {
-    case 1: dot_row(format, 1, x, depth, w, y, yStride); break;
-    case 2: dot_row(format, 2, x, depth, w, y, yStride); break;
-    case 3: dot_row(format, 3, x, depth, w, y, yStride); break;
-    default: dot_row(format, 4, x, depth, w, y, yStride); break;
-  }
-}
-
-static void dot(const float *x, size_t rows, const tk_matrix *w, size_t first, size_t count,
-                float *y, size_t yStride, float *scratch) {
-  size_t depth = w->columns;
-  for (size_t n = first; n < first + count; n++, y++) {
-    switch (w->format) {
-      case TK_F32:
-        dot_rows(TK_F32, x, rows, depth, (const float *)w->data + n * depth, y, yStride);
-        break;
-      case TK_F16:
-        dot_rows(TK_F16, x, rows, depth, (const uint16_t *)w->data + n * depth, y, yStride);
-        break;
-      case TK_BF16:
-        dot_rows(TK_BF16, x, rows, depth, (const uint16_t *)w->data + n * depth, y, yStride);
-        break;
-      default:
-        tk_expand(w, n, 0, depth, scratch);
-        dot_rows(TK_F32, x, rows, depth, scratch, y, yStride);
-    }
-  }
 }
 
 static void columnSoftmax(float *s, size_t keys, float *inverse) {
@@ -158,7 +120,7 @@ static void columnSoftmax(float *s, size_t keys, float *inverse) {
     peak = select_(peak < splat(-3e38f), splat(0), peak);
     vec sum = splat(0);
     for (size_t k = 0; k < keys; k++) {
-      vec e = exp_(load(p + k * TILE_COLUMNS) - peak);
+      vec e = exp_down_(load(p + k * TILE_COLUMNS) - peak);
       store(p + k * TILE_COLUMNS, e);
       sum += e;
     }

@@ -16,7 +16,7 @@ static bool runs(const tk_kernels *kernels) {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
-static const tk_kernels *named(const char *name) {
+const tk_kernels *tk_named(const char *name) {
   const tk_kernels *all[] = {&tk_avx512, &tk_avx2, &tk_portable};
   for (int i = 0; i < 3; i++)
     if ((!name || strcmp(all[i]->rows.name, name) == 0) && runs(all[i])) return all[i];
@@ -26,7 +26,7 @@ static const tk_kernels *named(const char *name) {
 const tk_kernels *tk_best(void) {
   const tk_kernels *kernels = atomic_load_explicit(&chosen, memory_order_relaxed);
   if (!kernels) {
-    kernels = named(NULL);
+    kernels = tk_named(NULL);
     atomic_store_explicit(&chosen, kernels, memory_order_relaxed);
   }
   return kernels;
@@ -35,12 +35,12 @@ const tk_kernels *tk_best(void) {
 const tk_rows *tk_rows_best(void) { return &tk_best()->rows; }
 
 const tk_rows *tk_rows_named(const char *name) {
-  const tk_kernels *kernels = named(name);
+  const tk_kernels *kernels = tk_named(name);
   return kernels ? &kernels->rows : NULL;
 }
 
 bool tk_use(const char *name) {
-  const tk_kernels *kernels = named(name);
+  const tk_kernels *kernels = tk_named(name);
   if (kernels) atomic_store(&chosen, kernels);
   return kernels != NULL;
 }

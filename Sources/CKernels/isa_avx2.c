@@ -1,4 +1,5 @@
 // 256-bit vectors with fused multiply-add: sixteen registers hold a 6 × 16 tile.
+#include <immintrin.h>
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #define LANES 8
 #define TILE_ROWS 6
@@ -8,5 +9,7 @@
 #include "vector.h"
 #include "body_rows.h"
 #include "body_tiles.h"
+#include "body_formats.h"
+#include "body_dot.h"
 #pragma clang attribute pop
 #include "body_table.h"

@@ -1,4 +1,5 @@
 // 512-bit vectors: thirty-two registers hold a 14 × 32 tile.
+#include <immintrin.h>
 #pragma clang attribute push( \
     __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
 #define LANES 16
@@ -9,5 +10,7 @@
 #include "vector.h"
 #include "body_rows.h"
 #include "body_tiles.h"
+#include "body_formats.h"
+#include "body_dot.h"
 #pragma clang attribute pop
 #include "body_table.h"

@@ -7,4 +7,6 @@
 #include "vector.h"
 #include "body_rows.h"
 #include "body_tiles.h"
+#include "body_formats.h"
+#include "body_dot.h"
 #include "body_table.h"

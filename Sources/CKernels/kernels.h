@@ -13,16 +13,28 @@ typedef struct {
   tk_rows rows;
   int tileRows;     // rows of a register tile
   int tileColumns;  // columns of a register tile
-  void (*widen_f16)(const uint16_t *x, float *y, size_t count);
-  void (*widen_bf16)(const uint16_t *x, float *y, size_t count);
-  /// `c[i, j] (+)= Σ_k a[k · aStride + i] · b[k · tileColumns + j]` for i below `rows`.
-  void (*tile)(int rows, size_t depth, const float *a, size_t aStride, const float *b, float *c,
-               size_t cStride, bool accumulate);
+  void (*expand)(const tk_matrix *m, size_t row, size_t column, size_t count, float *out);
+  /// `c[i, j] (+)= Σ_k a[k · aStride + i] · b[k · bStride + j]` for i below `rows`, j below
+  /// `tileColumns`.
+  void (*tile)(int rows, size_t depth, const float *a, size_t aStride, const float *b,
+               size_t bStride, float *c, size_t cStride, bool accumulate);
+  /// `out[k · tileRows + i] = x[i · stride + k]` for i below `rows`, zeros beyond.
+  void (*packRows)(const float *x, size_t stride, size_t rows, size_t depth, float *out);
   /// `out[k · tileColumns + n] = x[n · stride + k]` for n below `columns`, zeros beyond.
   void (*transpose)(const float *x, size_t stride, size_t columns, size_t depth, float *out);
-  /// `y[r · yStride + n] = Σ_k x[r, k] · w[first + n, k]` for up to TK_DOT_ROWS rows.
-  void (*dot)(const float *x, size_t rows, const tk_matrix *w, size_t first, size_t count,
-              float *y, size_t yStride, float *scratch);
+  /// Puts one row of activations in the order in which `dot` meets four-bit weights, zeros beyond:
+  /// nine numbers for every eight, whole chunks of `8 · lanes`.
+  void (*arrange)(tk_format format, const float *x, size_t depth, float *out);
+  /// `y[r · yStride + n] = Σ_k x[r · stride + k] · w[first + n, k]` for up to TK_DOT_ROWS rows;
+  /// `x` is arranged where the weights have four bits, and its stride is the depth otherwise.
+  void (*dot)(const float *x, size_t stride, size_t rows, const tk_matrix *w, size_t first,
+              size_t count, float *y, size_t yStride);
+  /// `y[r · yStride + n] = Σ_k x[r · stride + k] · w[n · wStride + k]` for up to TK_DOT_ROWS rows;
+  /// asks for the rows of `next` meanwhile, which lie like those of `w`.
+  void (*dotRows)(const float *x, size_t stride, size_t rows, const float *w, size_t wStride,
+                  size_t count, size_t depth, const float *next, float *y, size_t yStride);
+  /// Turns numbers into `exp(x - peak)`; gives the peak, 0 where all are -∞, and the sum.
+  void (*exponents)(float *x, size_t count, float *peak, float *sum);
   /// Softmax over the rows of `s [keys, tileColumns]`, one problem a column; 1 / sum in `inverse`.
   void (*columnSoftmax)(float *s, size_t keys, float *inverse);
   float (*product)(const float *a, const float *b, size_t count);
@@ -32,7 +44,11 @@ typedef struct {
 
 extern const tk_kernels tk_portable, tk_avx2, tk_avx512;
 
-/// The table in use.
+/// The table in use where no pool says otherwise.
 const tk_kernels *tk_best(void);
+/// A table by name; NULL where this processor lacks it.
+const tk_kernels *tk_named(const char *name);
+/// The table of a pool.
+const tk_kernels *tk_pool_kernels(const tk_pool *pool);
 
 #endif

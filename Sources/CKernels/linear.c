@@ -13,7 +13,7 @@ typedef struct {
   float *packedX;    // [depth block][row tile][k][tileRows]
   float *perWorker;  // scratch of one worker after another
   size_t workerFloats;
-  size_t columnsPerTask;
+  size_t columnsPerTask, rowsPerTask, rowSplits;
 } linear_job;
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -21,24 +21,58 @@ static size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
 
 // MARK: - Few rows
 
-enum { DOT_COLUMNS = 32 };
+enum { DOT_TASK_BYTES = 128 << 10 };
+
+static bool is_four_bit(const tk_matrix *w) {
+  return w->format == TK_INT4_BLOCK32 || w->format == TK_INT4_PALETTE32;
+}
+
+static size_t arranged_floats(const tk_kernels *kernels, const tk_matrix *w) {
+  return round_up(w->columns, 8 * (size_t)kernels->rows.lanes) / 8 * 9;
+}
 
 static void dot_task(void *context, int task, int worker) {
+  (void)worker;
   linear_job *job = context;
   size_t first = (size_t)task * job->columnsPerTask;
   size_t count = min_size(job->columnsPerTask, job->w->rows - first);
-  float *scratch = job->perWorker + (size_t)worker * job->workerFloats;
+  bool arranged = is_four_bit(job->w);
+  size_t stride = arranged ? arranged_floats(job->kernels, job->w) : job->w->columns;
+  const float *x = arranged ? job->packedX : job->x;
   for (size_t r = 0; r < job->rows; r += TK_DOT_ROWS) {
     size_t rows = min_size(TK_DOT_ROWS, job->rows - r);
-    job->kernels->dot(job->x + r * job->w->columns, rows, job->w, first, count,
-                      job->y + r * job->w->rows + first, job->w->rows, scratch);
+    job->kernels->dot(x + r * stride, stride, rows, job->w, first, count,
+                      job->y + r * job->w->rows + first, job->w->rows);
   }
   if (!job->bias) return;
   for (size_t r = 0; r < job->rows; r++)
     for (size_t n = first; n < first + count; n++) job->y[r * job->w->rows + n] += job->bias[n];
 }
 
+static void dot_linear(tk_pool *pool, linear_job *job) {
+  const tk_matrix *w = job->w;
+  if (is_four_bit(w))
+    for (size_t r = 0; r < job->rows; r++)
+      job->kernels->arrange(w->format, job->x + r * w->columns, w->columns,
+                            job->packedX + r * arranged_floats(job->kernels, w));
+  size_t rowBytes = w->format == TK_F32 ? w->columns * 4 : w->columns * 2;
+  if (w->format == TK_INT8_BLOCK32 || w->format == TK_INT8_ROW) rowBytes = w->columns;
+  if (is_four_bit(w)) rowBytes = w->columns / 2 + 1;
+  size_t fit = DOT_TASK_BYTES / rowBytes, share = w->rows / (4 * (size_t)tk_pool_threads(pool));
+  job->columnsPerTask = round_up(min_size(fit, share) + 1, 4);
+  size_t tasks = (w->rows + job->columnsPerTask - 1) / job->columnsPerTask;
+  tk_pool_run(pool, (int)tasks, dot_task, job);
+}
+
 // MARK: - Many rows
+
+// The weights of `columnsPerTask` columns stay packed in the second-level cache while chunks of
+// activation rows pass by; one panel of them stays in the first-level cache for a whole chunk.
+enum { GROUP_COLUMNS = 128, CHUNK_ROWS = 96, SPLIT_ROWS = 192 };
+
+static size_t chunk_rows(const tk_kernels *kernels) {
+  return CHUNK_ROWS / (size_t)kernels->tileRows * (size_t)kernels->tileRows;
+}
 
 static void pack_task(void *context, int task, int worker) {
   (void)worker;
@@ -48,14 +82,8 @@ static void pack_task(void *context, int task, int worker) {
   size_t padded = round_up(job->rows, tileRows);
   for (size_t block = 0; block < depth; block += TK_DEPTH) {
     size_t count = min_size(TK_DEPTH, depth - block);
-    float *out = job->packedX + block * padded + first * count;
-    for (size_t i = 0; i < tileRows; i++) {
-      const float *row = job->x + (first + i) * depth + block;
-      if (i < rows)
-        for (size_t k = 0; k < count; k++) out[k * tileRows + i] = row[k];
-      else
-        for (size_t k = 0; k < count; k++) out[k * tileRows + i] = 0;
-    }
+    job->kernels->packRows(job->x + first * depth + block, depth, rows, count,
+                           job->packedX + block * padded + first * count);
   }
 }
 
@@ -70,84 +98,115 @@ static void pack_weights(const linear_job *job, size_t first, size_t columns, si
   // A stride that is no power of two keeps the rows in different cache sets.
   size_t stride = TK_DEPTH + 16;
   for (size_t n = 0; n < columns; n++)
-    tk_expand(job->w, first + n, block, count, rows + n * stride);
+    job->kernels->expand(job->w, first + n, block, count, rows + n * stride);
   job->kernels->transpose(rows, stride, columns, count, out);
 }
 
-static void tile_columns(const linear_job *job, size_t first, size_t columns, size_t block,
-                         size_t count, const float *b, float *edge) {
+typedef struct {
+  size_t start, end;  // rows
+  size_t first, columns;
+  size_t block, count;  // depth
+} tile_range;
+
+/// One panel of weights against some rows.
+static void tile_panel(const linear_job *job, tile_range at, const float *b, float *edge) {
   size_t tileRows = (size_t)job->kernels->tileRows, width = job->w->rows;
-  size_t padded = round_up(job->rows, tileRows);
-  int tileColumns = job->kernels->tileColumns;
-  bool whole = columns == (size_t)tileColumns;
-  for (size_t r = 0; r < job->rows; r += tileRows) {
-    size_t rows = min_size(tileRows, job->rows - r);
-    const float *a = job->packedX + block * padded + r * count;
-    float *c = job->y + r * width + first;
-    if (whole) {
-      job->kernels->tile((int)rows, count, a, tileRows, b, c, width, block > 0);
+  size_t padded = round_up(job->rows, tileRows), tileColumns = (size_t)job->kernels->tileColumns;
+  for (size_t r = at.start; r < at.end; r += tileRows) {
+    size_t rows = min_size(tileRows, at.end - r);
+    const float *a = job->packedX + at.block * padded + r * at.count;
+    float *c = job->y + r * width + at.first;
+    if (at.columns == tileColumns) {
+      job->kernels->tile((int)rows, at.count, a, tileRows, b, tileColumns, c, width,
+                         at.block > 0);
       continue;
     }
-    job->kernels->tile((int)rows, count, a, tileRows, b, edge, (size_t)tileColumns, false);
+    job->kernels->tile((int)rows, at.count, a, tileRows, b, tileColumns, edge, tileColumns,
+                       false);
     for (size_t i = 0; i < rows; i++)
-      for (size_t n = 0; n < columns; n++)
-        c[i * width + n] = edge[i * (size_t)tileColumns + n] + (block > 0 ? c[i * width + n] : 0);
+      for (size_t n = 0; n < at.columns; n++)
+        c[i * width + n] = edge[i * tileColumns + n] + (at.block > 0 ? c[i * width + n] : 0);
+  }
+}
+
+static void add_bias(const linear_job *job, size_t start, size_t end, size_t first, size_t columns) {
+  if (!job->bias) return;
+  for (size_t r = start; r < end; r++) {
+    float *y = job->y + r * job->w->rows + first;
+    job->kernels->rows.binary(TK_ADD, y, job->bias + first, y, columns);
   }
 }
 
 static void tile_task(void *context, int task, int worker) {
   linear_job *job = context;
-  size_t tileColumns = (size_t)job->kernels->tileColumns;
-  size_t start = (size_t)task * job->columnsPerTask;
-  size_t end = min_size(start + job->columnsPerTask, job->w->rows);
+  size_t tileColumns = (size_t)job->kernels->tileColumns, chunk = chunk_rows(job->kernels);
+  size_t first = (size_t)task / job->rowSplits * job->columnsPerTask;
+  size_t start = (size_t)task % job->rowSplits * job->rowsPerTask;
+  size_t last = min_size(first + job->columnsPerTask, job->w->rows);
+  size_t end = min_size(start + job->rowsPerTask, job->rows);
   float *b = job->perWorker + (size_t)worker * job->workerFloats;
-  float *rows = b + TK_DEPTH * tileColumns;
+  float *rows = b + TK_DEPTH * GROUP_COLUMNS;
   float *edge = rows + (TK_DEPTH + 16) * tileColumns;
   for (size_t block = 0; block < job->w->columns; block += TK_DEPTH) {
     size_t count = min_size(TK_DEPTH, job->w->columns - block);
-    for (size_t first = start; first < end; first += tileColumns) {
-      size_t columns = min_size(tileColumns, end - first);
-      pack_weights(job, first, columns, block, count, rows, b);
-      tile_columns(job, first, columns, block, count, b, edge);
-    }
+    for (size_t r = start; r < end; r += chunk)
+      for (size_t n = first; n < last; n += tileColumns) {
+        tile_range at = {r, min_size(r + chunk, end), n, min_size(tileColumns, last - n), block,
+                         count};
+        float *panel = b + (n - first) * TK_DEPTH;
+        if (r == start) pack_weights(job, n, at.columns, block, count, rows, panel);
+        tile_panel(job, at, panel, edge);
+      }
   }
-  if (!job->bias) return;
-  for (size_t r = 0; r < job->rows; r++)
-    for (size_t n = start; n < end; n++) job->y[r * job->w->rows + n] += job->bias[n];
+  add_bias(job, start, end, first, last - first);
+}
+
+/// Columns and rows of one task: enough tasks to keep all threads busy to the end.
+static int divide(linear_job *job, size_t threads) {
+  size_t tileColumns = (size_t)job->kernels->tileColumns;
+  size_t chunk = chunk_rows(job->kernels), columns = job->w->rows;
+  size_t share = round_up((columns + 4 * threads - 1) / (4 * threads), tileColumns);
+  job->columnsPerTask = min_size(GROUP_COLUMNS, share < 64 ? 64 : share);
+  size_t groups = (columns + job->columnsPerTask - 1) / job->columnsPerTask;
+  size_t wanted = threads > 1 && groups < 8 * threads ? 8 * threads / groups : 1;
+  size_t most = job->rows / SPLIT_ROWS ? job->rows / SPLIT_ROWS : 1;
+  size_t splits = min_size(wanted ? wanted : 1, most);
+  job->rowsPerTask = round_up((job->rows + splits - 1) / splits, chunk);
+  job->rowSplits = (job->rows + job->rowsPerTask - 1) / job->rowsPerTask;
+  return (int)(groups * job->rowSplits);
 }
 
 // MARK: - Entry
 
-static size_t worker_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
-  if (rows <= TK_DOT_ROWS) return round_up(w->columns, 16);
+static size_t worker_floats(const tk_kernels *kernels, size_t rows) {
+  if (rows <= TK_DOT_ROWS) return 0;
   size_t columns = (size_t)kernels->tileColumns;
-  return TK_DEPTH * columns + (TK_DEPTH + 16) * columns + (size_t)kernels->tileRows * columns;
+  return TK_DEPTH * GROUP_COLUMNS + (TK_DEPTH + 16) * columns + (size_t)kernels->tileRows * columns;
 }
 
 static size_t packed_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
-  if (rows <= TK_DOT_ROWS) return 0;
+  if (rows <= TK_DOT_ROWS) return is_four_bit(w) ? rows * arranged_floats(kernels, w) : 0;
   return round_up(round_up(rows, (size_t)kernels->tileRows) * w->columns, 16);
 }
 
 size_t tk_linear_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w) {
-  const tk_kernels *kernels = tk_best();
-  size_t workers = (size_t)tk_pool_threads(pool) * worker_floats(kernels, rows, w);
+  const tk_kernels *kernels = tk_pool_kernels(pool);
+  size_t workers = (size_t)tk_pool_threads(pool) * worker_floats(kernels, rows);
   return (packed_floats(kernels, rows, w) + workers) * sizeof(float);
 }
 
 void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w, const float *bias,
                float *y, void *scratch) {
-  const tk_kernels *kernels = tk_best();
-  linear_job job = {kernels, x, w, bias, y, rows, scratch, NULL, 0, DOT_COLUMNS};
-  job.workerFloats = worker_floats(kernels, rows, w);
+  const tk_kernels *kernels = tk_pool_kernels(pool);
+  linear_job job = {.kernels = kernels, .x = x, .w = w, .bias = bias, .y = y, .rows = rows};
+  job.packedX = scratch;
+  job.workerFloats = worker_floats(kernels, rows);
   job.perWorker = job.packedX + packed_floats(kernels, rows, w);
   if (rows <= TK_DOT_ROWS) {
-    tk_pool_run(pool, (int)((w->rows + DOT_COLUMNS - 1) / DOT_COLUMNS), dot_task, &job);
+    dot_linear(pool, &job);
     return;
   }
   size_t tileRows = (size_t)kernels->tileRows;
   tk_pool_run(pool, (int)((rows + tileRows - 1) / tileRows), pack_task, &job);
-  job.columnsPerTask = 2 * (size_t)kernels->tileColumns;
-  int tasks = (int)((w->rows + job.columnsPerTask - 1) / job.columnsPerTask);
-  tk_pool_run(pool, tasks, tile_task, &job);
+  tk_pool_run(pool, divide(&job, (size_t)tk_pool_threads(pool)), tile_task, &job);
 }

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "CKernels.h"
+#include "kernels.h"
 
 #define SPINS 4000
 
@@ -16,6 +16,7 @@ typedef struct {
 
 struct tk_pool {
   int threads;
+  const tk_kernels *kernels;
   pthread_t *handles;
   worker_arguments *arguments;
   pthread_mutex_t mutex;
@@ -84,6 +85,7 @@ tk_pool *tk_pool_create(int threads, const int *cpus) {
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->wake, NULL);
   pool->threads = 1;
+  pool->kernels = tk_best();
   if (!pool->handles || !pool->arguments) return pool;
   for (int index = 1; index < threads; index++) {
     pool->arguments[index] = (worker_arguments){pool, index, cpus ? cpus[index] : -1};
@@ -106,6 +108,14 @@ void tk_pool_destroy(tk_pool *pool) {
 }
 
 int tk_pool_threads(const tk_pool *pool) { return pool->threads; }
+
+bool tk_pool_use(tk_pool *pool, const char *name) {
+  const tk_kernels *kernels = tk_named(name);
+  if (kernels) pool->kernels = kernels;
+  return kernels != NULL;
+}
+
+const tk_kernels *tk_pool_kernels(const tk_pool *pool) { return pool->kernels; }
 
 void tk_pool_run(tk_pool *pool, int count, tk_task task, void *context) {
   if (count <= 1 || pool->threads == 1) {

@@ -29,10 +29,35 @@ INLINE vec fma_(vec a, vec b, vec c) {
 INLINE vec select_(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
 INLINE vec max_(vec a, vec b) { return select_(a < b, b, a); }
 INLINE vec min_(vec a, vec b) { return select_(b < a, b, a); }
+typedef float four __attribute__((vector_size(16)));
+typedef float eight __attribute__((vector_size(32)));
+
+/// Halves folded until four numbers are left.
+#if LANES == 16
+#define FOLD(v, combine)                                                   \
+  ({                                                                       \
+    eight x = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);       \
+    eight y = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15); \
+    x = combine(x, y);                                                     \
+    four l = __builtin_shufflevector(x, x, 0, 1, 2, 3);                    \
+    four h = __builtin_shufflevector(x, x, 4, 5, 6, 7);                    \
+    combine(l, h);                                                         \
+  })
+#elif LANES == 8
+#define FOLD(v, combine)                                \
+  ({                                                    \
+    four l = __builtin_shufflevector(v, v, 0, 1, 2, 3); \
+    four h = __builtin_shufflevector(v, v, 4, 5, 6, 7); \
+    combine(l, h);                                      \
+  })
+#else
+#define FOLD(v, combine) v
+#endif
+#define PLUS(a, b) ((a) + (b))
+
 INLINE float sum_(vec v) {
-  float s = 0;
-  for (int i = 0; i < LANES; i++) s += v[i];
-  return s;
+  four s = FOLD(v, PLUS);
+  return (s[0] + s[2]) + (s[1] + s[3]);
 }
 INLINE float peak_(vec v) {
   float s = v[0];
@@ -50,10 +75,8 @@ INLINE vec widen_f16_(const uint16_t *p) {
   return __builtin_convertvector(h, vec);
 }
 
-/// Natural exponential, within 2 units in the last place; NaN stays.
-INLINE vec exp_(vec x) {
-  x = select_(x > splat(88.37f), splat(88.37f), x);
-  x = select_(x < splat(-87.33f), splat(-87.33f), x);
+/// A polynomial for exp(x) · 2^-n and n, the nearest power.
+INLINE vec exp_part_(vec x, ivec *power) {
   vec n = fma_(x, splat(1.44269504f), splat(12582912.f)) - splat(12582912.f);
   vec r = fma_(n, splat(-0.693359375f), x);
   r = fma_(n, splat(2.12194440e-4f), r);
@@ -64,12 +87,64 @@ INLINE vec exp_(vec x) {
   p = fma_(p, r, splat(1.6666665459e-1f));
   p = fma_(p, r, splat(5.0000001201e-1f));
   p = fma_(p * r, r, r) + splat(1.f);
-  ivec power = (__builtin_convertvector(n, ivec) + 127) << 23;
-  return p * (vec)power;
+  *power = __builtin_convertvector(n, ivec);
+  return p;
 }
-INLINE vec sigmoid_(vec x) { return splat(1.f) / (splat(1.f) + exp_(-x)); }
-INLINE vec tanh_(vec x) { return splat(1.f) - splat(2.f) / (exp_(x + x) + splat(1.f)); }
+/// Natural exponential between 2^-126 and 2^127, within 2 units in the last place; NaN stays.
+INLINE vec exp_bounded_(vec x) {
+  x = select_(x > splat(88.02f), splat(88.02f), x);
+  x = select_(x < splat(-87.33f), splat(-87.33f), x);
+  ivec power;
+  vec p = exp_part_(x, &power);
+  return p * (vec)((power + 127) << 23);
+}
+/// The same for numbers that are not above 0, and 0 where the result is no normal number.
+INLINE vec exp_down_(vec x) {
+  ivec power;
+  vec p = exp_part_(select_(x < splat(-87.33f), splat(-87.33f), x), &power);
+  return select_(x < splat(-87.33f), splat(0), p * (vec)((power + 127) << 23));
+}
+/// The same over the whole range.
+INLINE vec exp_(vec all) {
+  ivec power;
+  vec x = select_(all > splat(88.72f), splat(88.72f), all);
+  vec p = exp_part_(select_(x < splat(-87.33f), splat(-87.33f), x), &power);
+  // Half the power twice: the largest numbers have a power of 128.
+  ivec half = power >> 1;
+  p = p * (vec)((half + 127) << 23) * (vec)((power - half + 127) << 23);
+  p = select_(all > splat(88.722839f), splat(INFINITY), p);
+  return select_(all < splat(-87.33f), splat(0), p);
+}
+/// Natural logarithm of normal numbers from 1 on, within 2 units in the last place; NaN stays.
+INLINE vec log_(vec x) {
+  ivec bits = (ivec)x, power = (bits - 0x3f3504f3) >> 23;
+  vec m = (vec)(bits - (power << 23)) - splat(1.f);
+  vec e = __builtin_convertvector(power, vec), z = m * m;
+  vec p = splat(7.0376836292e-2f);
+  p = fma_(p, m, splat(-1.1514610310e-1f));
+  p = fma_(p, m, splat(1.1676998740e-1f));
+  p = fma_(p, m, splat(-1.2420140846e-1f));
+  p = fma_(p, m, splat(1.4249322787e-1f));
+  p = fma_(p, m, splat(-1.6668057665e-1f));
+  p = fma_(p, m, splat(2.0000714765e-1f));
+  p = fma_(p, m, splat(-2.4999993993e-1f));
+  p = fma_(p, m, splat(3.3333331174e-1f)) * m * z;
+  p = fma_(e, splat(-2.12194440e-4f), p);
+  p = fma_(z, splat(-0.5f), p);
+  vec result = fma_(e, splat(0.693359375f), m + p);
+  return select_(x == x, result, x);
+}
+/// log(1 + exp(x)): above 0, x + log(1 + exp(-x)); small exponentials keep their digits.
+INLINE vec softplus_(vec x) {
+  vec e = exp_down_(select_(x > splat(0), -x, x));
+  vec u = splat(1) + e, d = u - splat(1);
+  vec tail = select_(d == splat(0), e, log_(u) * (e / d));
+  vec result = select_(x > splat(0), x + tail, tail);
+  return select_(x == x, result, x);
+}
+INLINE vec sigmoid_(vec x) { return splat(1.f) / (splat(1.f) + exp_bounded_(-x)); }
+INLINE vec tanh_(vec x) { return splat(1.f) - splat(2.f) / (exp_bounded_(x + x) + splat(1.f)); }
 INLINE vec gelu_(vec x) {
   vec u = x * splat(1.5957691216f) * fma_(x * x, splat(0.044715f), splat(1.f));
-  return x * sigmoid_(u);
+  return select_(u < splat(-87.f), splat(0), x * sigmoid_(u));
 }

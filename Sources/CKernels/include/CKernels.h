@@ -19,6 +19,9 @@ typedef void (*tk_task)(void *context, int task, int worker);
 tk_pool *tk_pool_create(int threads, const int *cpus);
 void tk_pool_destroy(tk_pool *pool);
 int tk_pool_threads(const tk_pool *pool);
+/// Makes everything that runs on this pool use one instruction set, by the name of its table;
+/// false where this processor lacks it. A pool starts with the one in use when it is made.
+bool tk_pool_use(tk_pool *pool, const char *name);
 
 /// Runs tasks 0…count-1 on all threads and returns when all are over.
 void tk_pool_run(tk_pool *pool, int count, tk_task task, void *context);
@@ -134,7 +137,7 @@ typedef struct {
 const tk_rows *tk_rows_best(void);
 /// A table by name (`avx512`, `avx2`, `portable`); NULL where this processor lacks it.
 const tk_rows *tk_rows_named(const char *name);
-/// Makes every kernel use one instruction set; false where this processor lacks it. For tests.
+/// Changes the best table, for pools made from now on too; false where this processor lacks it.
 bool tk_use(const char *name);
 
 // MARK: - Movement

@@ -35,7 +35,7 @@ enum ChatCommand: Command {
     if arguments.has("json") { throw UsageError("--json: not an option of this command") }
     let options = RequestOptions(arguments: arguments)
     let troika = try await options.loadModel()
-    for warning in troika.folder.warnings { Output.warning(warning) }
+    for warning in troika.warnings { Output.warning(warning) }
     let interrupt = Interrupt()
     let turn = CurrentTurn()
     interrupt.onSignal { if !turn.cancel() { exit(ExitCode.done.rawValue) } }

@@ -40,10 +40,7 @@ enum DevicesCommand: Command {
       }
       let formats = profile.activationTypes.map(\.rawValue).sorted().joined(separator: " ")
       Output.line("              activations \(formats)")
-      if !profile.declined.isEmpty {
-        let kinds = profile.declined.keys.sorted().joined(separator: " ")
-        Output.line("              declines \(kinds)")
-      }
+      for rule in profile.rules { Output.line("              declines: \(rule.name)") }
     }
     for unit in absent {
       Output.line("\(TimelineText.pad(unit.name, 14))not available in this build")
@@ -74,9 +71,11 @@ enum DevicesCommand: Command {
               ),
               (
                 "declines",
-                .object(
-                  fields: unit.profile.declined.sorted { $0.key < $1.key }.map {
-                    ($0.key, .string($0.value))
+                .array(
+                  unit.profile.rules.map { rule in
+                    .object(fields: [
+                      ("rule", .string(rule.name)), ("source", .string(rule.source)),
+                    ])
                   }
                 )
               ),

@@ -38,7 +38,7 @@ enum GenerateCommand: Command {
       options: try options.generation()
     )
     let troika = try await options.loadModel()
-    for warning in troika.folder.warnings { Output.warning(warning) }
+    for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     let interrupt = Interrupt()
     let task = Task {

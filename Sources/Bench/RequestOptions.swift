@@ -24,6 +24,7 @@ struct RequestOptions {
       --include-audio     a clip's soundtrack follows its frames
       --frame-sampling R  even (default) or reference
       --placement P       cpu (default), reference, vision=UNIT,chunks=UNIT,…
+      --no-fallback       a program that its unit refuses is an error
       --threads N         worker threads of the cpu unit (all processors)
       --chunks N,…        exclusive ends of the decoder's programs
       --prefill N         tokens of a prefill batch at most (512)
@@ -51,7 +52,8 @@ struct RequestOptions {
       placement: try placement(),
       context: try arguments.integer("context", in: 2...(1 << 24)),
       prefillBatch: try arguments.integer("prefill", in: 1...(1 << 20)) ?? 512,
-      threads: try Options.threads(arguments)
+      threads: try Options.threads(arguments),
+      allowsFallback: !arguments.has("no-fallback")
     )
   }
 

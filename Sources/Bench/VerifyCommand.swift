@@ -41,6 +41,7 @@ enum VerifyCommand: Command {
       placement: placement,
       registry: Registry(threads: try Options.threads(arguments))
     )
+    for warning in verification.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     if !isJSON { verification.report = { Output.line(line($0)) } }
     let stages = arguments.options.filter { $0.name == "stage" }.map(\.value)

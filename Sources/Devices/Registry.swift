@@ -13,6 +13,8 @@ public struct Registry: Sendable {
       .reference: { ReferenceUnit() },
       .null: { NullUnit() },
       .cpu: { try CPUUnit(threads: threads) },
+      .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads) },
+      .neuralEngine: { try EmulatedUnit(.neuralEngine, threads: threads) },
     ]
   }
 

@@ -36,6 +36,8 @@ final class DecoderSession {
   let batch: Int
   private(set) var position = 0
   private let slidingRows: Int
+  /// Token counts that programs exist for; empty where any count does.
+  private let fixedShapes: [Int]
   private var caches: [String: Value] = [:]
 
   init(
@@ -44,8 +46,10 @@ final class DecoderSession {
     layout: ChunkLayout,
     placement: Placement,
     context: Int,
-    batch: Int
+    batch: Int,
+    fixedShapes: [Int] = []
   ) throws {
+    self.fixedShapes = fixedShapes
     self.store = store
     self.text = text
     self.layout = layout
@@ -88,21 +92,22 @@ final class DecoderSession {
     taps: Set<String> = []
   ) throws -> Result {
     let count = rows.ids.count
+    let tokens = fixedShapes.first { $0 >= count } ?? count
     var result = Result()
-    var values = try embed(rows, &result)
+    var values = try embed(rows.padded(to: tokens), count: count, &result)
     values.merge(caches) { current, _ in current }
     var isNarrow = false
     let first = text.configuration.firstSharedLayer
     for (index, range) in layout.ranges.enumerated() {
       let isShared = range.lowerBound >= first
       if wanted == .none, isShared { break }
-      if wanted == .last, isShared, !isNarrow, count > 1 {
+      if wanted == .last, isShared, !isNarrow, tokens > 1 {
         try narrow(&values, count: count)
         isNarrow = true
       }
       let shape = shape(
         range,
-        tokens: isNarrow ? 1 : count,
+        tokens: isNarrow ? 1 : tokens,
         rows: isNarrow ? .all : wanted,
         isLast: index == layout.ranges.count - 1 && joinsHead(phase)
       )
@@ -114,6 +119,10 @@ final class DecoderSession {
       try run(program, &values, taps, &result)
     }
     result.logits = wanted == .none ? nil : values["logits"]
+    if tokens != count, wanted == .all {
+      result.logits = result.logits?.rows(0, count: count)
+      result.taps = result.taps.mapValues { $0.rows(0, count: count) }
+    }
     position += count
     return result
   }
@@ -138,13 +147,17 @@ final class DecoderSession {
     placement.unit(of: .head(phase)) == placement.unit(of: .chunk(layout.ranges.count, phase))
   }
 
-  private func embed(_ rows: Rows, _ result: inout Result) throws -> [String: Value] {
-    let count = rows.ids.count
-    let program = try store.program(.embed(tokens: count))
+  private func embed(
+    _ rows: Rows,
+    count: Int,
+    _ result: inout Result
+  ) throws -> [String: Value] {
+    let tokens = rows.ids.count
+    let program = try store.program(.embed(tokens: tokens))
     var values = try program.allocateOutputs()
-    values["ids"] = try Value(rows.ids, [count])
-    values["perLayerIds"] = try Value(rows.perLayerIds, [count])
-    values["positions"] = try Value((0..<count).map { Int32(position + $0) }, [count, 1])
+    values["ids"] = try Value(rows.ids, [tokens])
+    values["perLayerIds"] = try Value(rows.perLayerIds, [tokens])
+    values["positions"] = try Value((0..<tokens).map { Int32(position + $0) }, [tokens, 1])
     result.events += try program.run(values)
     guard let hidden = values["hidden"] else { return values }
     for feature in rows.features {
@@ -158,7 +171,7 @@ final class DecoderSession {
     values["count"] = try Value([Int32(count)], [1])
     values["last"] = try Value([Int32(count - 1)], [1])
     values["queryPosition"] = try Value([Int32(position + count - 1)], [1])
-    values["blocks"] = try Value(rows.blocks, [count])
+    values["blocks"] = try Value(rows.blocks, [tokens])
     return values
   }
 
@@ -189,5 +202,19 @@ final class DecoderSession {
       if taps.contains(name) { result.taps[name] = value }
       values[name == "hiddenOut" ? "hidden" : name] = value
     }
+  }
+}
+
+extension DecoderSession.Rows {
+  /// These rows and padding behind them, which nothing real sees.
+  func padded(to count: Int) -> DecoderSession.Rows {
+    let missing = count - ids.count
+    guard missing > 0 else { return self }
+    let zeros = [Int32](repeating: 0, count: missing)
+    var result = self
+    result.ids += zeros
+    result.perLayerIds += zeros
+    result.blocks += zeros
+    return result
   }
 }

@@ -33,13 +33,14 @@ struct PendingEncoding {
 struct Encoders {
   let store: ProgramStore
   let model: Gemma4
-  var shapes = EncoderShapes.exact
+  var visionShapes = EncoderShapes.exact
+  var audioShapes = EncoderShapes.exact
 
   /// Launches the vision tower over a picture or frame.
   func launch(_ image: PreparedImage, taps: Set<String> = []) throws -> PendingEncoding {
     guard let vision = model.configuration.vision else { throw TroikaError.lacksTower("vision") }
     let patches = image.patches
-    let count = shapes == .exact ? patches.count : vision.bucket(patches: patches.count)
+    let count = visionShapes == .exact ? patches.count : vision.bucket(patches: patches.count)
     let program = try store.program(.vision(patches: count, taps: taps))
     let order = image.blockOrder(kernel: vision.poolingKernel)
     let width = patches.valuesPerPatch
@@ -70,7 +71,7 @@ struct Encoders {
       return PendingEncoding(features: none, outputs: [:], moments: [])
     }
     let count =
-      shapes == .exact ? mel.frameCount : AudioConfiguration.bucket(frames: mel.frameCount)
+      audioShapes == .exact ? mel.frameCount : AudioConfiguration.bucket(frames: mel.frameCount)
     let bins = mel.values.count / max(mel.frameCount, 1)
     let program = try store.program(.audio(frames: count, taps: taps))
     let mask = (0..<count).map { Float($0 < mel.validFrameCount ? 1 : 0) }

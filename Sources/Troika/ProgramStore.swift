@@ -3,6 +3,18 @@ public import Devices
 public import Graph
 public import Models
 
+/// An operation that another unit runs than the one it was placed on.
+public struct Fallback: Hashable, Sendable {
+  /// The program.
+  public let program: String
+  /// The operation.
+  public let node: String
+  /// Where it was placed.
+  public let wanted: UnitID
+  /// The rule that sent it away, with its source.
+  public let reason: String
+}
+
 /// Compiled programs of one model and placement, made when first needed and kept.
 final class ProgramStore: @unchecked Sendable {
   enum Key: Hashable {
@@ -20,6 +32,8 @@ final class ProgramStore: @unchecked Sendable {
   private let lock = NSLock()
   private var programs: [Key: Program] = [:]
   private var order: [Key] = []
+  /// Operations that another unit runs than the one they were placed on.
+  private var audit: [Fallback] = []
   /// Programs kept at most; shapes of prompts vary without end.
   private let capacity = 96
 
@@ -40,19 +54,56 @@ final class ProgramStore: @unchecked Sendable {
     defer { lock.unlock() }
     if let program = programs[key] { return program }
     let (graph, part) = try trace(key)
-    let program = try Program(
-      graph.applying(Graph.standardPasses),
-      over: weights,
-      units: registry,
-      placing: { [placement] node in placement.unit(of: node, in: part) }
-    )
+    let placed = try place(graph.applying(Graph.standardPasses), part)
+    let program = try Program(placed.graph, over: weights, units: registry) {
+      placed.units[$0.id] ?? .cpu
+    }
+    for fallback in placed.fallbacks { audit.append(fallback) }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[key] = program
     order.append(key)
     return program
   }
 
-  private func trace(_ key: Key) throws -> (Graph, Part) {
+  /// What was sent away so far, one entry for each operation of each program.
+  var fallbacks: [Fallback] {
+    lock.lock()
+    defer { lock.unlock() }
+    return audit
+  }
+
+  /// Writes out what a unit without fused attention needs and finds a unit for every operation.
+  func place(
+    _ graph: Graph,
+    _ part: Part
+  ) throws -> (graph: Graph, units: [Int: UnitID], fallbacks: [Fallback]) {
+    var profiles: [UnitID: UnitProfile] = [:]
+    for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
+    let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)
+    let written = try graph.applying([
+      AttentionDecomposition { [placement] in fixed.contains(placement.unit(of: $0, in: part)) }
+    ])
+    var units: [Int: UnitID] = [:]
+    var fallbacks: [Fallback] = []
+    for node in written.nodes where !node.isSource {
+      let wanted = placement.unit(of: node, in: part)
+      units[node.id] = wanted
+      guard case .declines(let reason)? = profiles[wanted]?.verdict(node, in: written) else {
+        continue
+      }
+      units[node.id] = .cpu
+      fallbacks.append(
+        Fallback(program: graph.name, node: node.name, wanted: wanted, reason: reason))
+    }
+    // A view of a constant belongs to whoever reads it.
+    for node in written.nodes.reversed() where !node.isSource && written.isConstant(node.id) {
+      let reader = written.nodes.first { $0.inputs.contains(node.id) }
+      units[node.id] = reader.flatMap { units[$0.id] } ?? units[node.id]
+    }
+    return (written, units, fallbacks)
+  }
+
+  func trace(_ key: Key) throws -> (Graph, Part) {
     switch key {
     case .vision(let patches, let taps):
       guard let vision = model.vision else { throw TroikaError.lacksTower("vision") }

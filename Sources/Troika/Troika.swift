@@ -25,6 +25,8 @@ public final class Troika: Sendable {
     public var prefillBatch: Int
     /// Worker threads of the processor unit; nil for all processors.
     public var threads: Int?
+    /// Whether a program that its unit refuses may run on the CPU.
+    public var allowsFallback: Bool
 
     /// Options with their defaults.
     public init(
@@ -32,13 +34,15 @@ public final class Troika: Sendable {
       layout: ChunkLayout? = nil,
       context: Int? = nil,
       prefillBatch: Int = 512,
-      threads: Int? = nil
+      threads: Int? = nil,
+      allowsFallback: Bool = true
     ) {
       self.placement = placement
       self.layout = layout
       self.context = context
       self.prefillBatch = prefillBatch
       self.threads = threads
+      self.allowsFallback = allowsFallback
     }
   }
 
@@ -52,13 +56,15 @@ public final class Troika: Sendable {
   public let context: Int
   /// Nanoseconds that loading took.
   public let loadNanoseconds: Int
+  /// What the user should know about the folder and the placement.
+  public let warnings: [String]
   let store: ProgramStore
+  private let shapes: CompiledShapes
   private let batch: Int
 
   private init(path: String, _ options: LoadOptions) throws {
     let start = MonotonicClock.nanoseconds
     folder = try ModelFolder(path: path)
-    placement = options.placement
     let text = folder.model.configuration.text
     layout = options.layout ?? ChunkLayout(standardFor: text)
     context = options.context ?? min(8192, text.maximumPositions)
@@ -87,7 +93,21 @@ public final class Troika: Sendable {
     let registry = Registry(
       threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount
     )
-    for unit in placement.units { _ = try registry.unit(unit) }
+    let check = try PlacementCheck(
+      options.placement,
+      folder: folder,
+      layout: layout,
+      registry: registry,
+      allowsFallback: options.allowsFallback
+    )
+    placement = check.placement
+    warnings = folder.warnings + check.warnings
+    shapes = try CompiledShapes(
+      placement,
+      layout: layout,
+      registry: registry,
+      batch: batch
+    )
     store = ProgramStore(
       model: folder.model,
       weights: folder.weights,
@@ -134,14 +154,20 @@ public final class Troika: Sendable {
       layout: layout,
       placement: placement,
       context: context,
-      batch: batch
+      batch: batch,
+      fixedShapes: shapes.tokens
     )
   }
 
   func generator(_ callbacks: GenerationCallbacks) -> Generator {
     Generator(
       folder: folder,
-      encoders: Encoders(store: store, model: folder.model),
+      encoders: Encoders(
+        store: store,
+        model: folder.model,
+        visionShapes: shapes.vision,
+        audioShapes: shapes.audio
+      ),
       context: context,
       callbacks: callbacks
     )

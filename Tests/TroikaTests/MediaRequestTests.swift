@@ -63,7 +63,12 @@ import Testing
       placement: Placement()
     )
     let exact = Encoders(store: store, model: folder.model)
-    let bucketed = Encoders(store: store, model: folder.model, shapes: .bucketed)
+    let bucketed = Encoders(
+      store: store,
+      model: folder.model,
+      visionShapes: .bucketed,
+      audioShapes: .bucketed
+    )
     let sound = try AudioFile.decode(path: GoldenFolder.url("media/audio/odd_length.wav").path)
     let block = PreparedAudio(mel: try LogMel(parameters: folder.processor.mel)(sound.samples))
     let picture = try ImageFile.decode(path: GoldenFolder.url("media/images/tall.png").path)

@@ -111,6 +111,14 @@ typedef enum {
 /// Functions of two numbers.
 typedef enum { TK_ADD, TK_SUBTRACT, TK_MULTIPLY, TK_DIVIDE, TK_MAXIMUM, TK_MINIMUM } tk_binary;
 
+/// What happened while numbers were rounded to fp16.
+typedef struct {
+  float largest;       // magnitude, infinities left out
+  uint32_t overflows;  // finite numbers that became infinite
+  uint32_t nans;
+  uint32_t flushed;    // subnormals that became zero
+} tk_health;
+
 /// What one instruction set offers.
 typedef struct {
   const char *name;
@@ -131,6 +139,8 @@ typedef struct {
   /// `x [rows, heads, size]`, `table [rows, size]`.
   void (*rotate)(const float *x, const float *table, float *y, size_t rows, size_t heads,
                  size_t size, size_t axes);
+  /// `y` = `x` as fp16 keeps it, nearest even; `flush` makes fp16 subnormals zero. Adds to `health`.
+  void (*roundHalf)(const float *x, float *y, size_t count, bool flush, tk_health *health);
 } tk_rows;
 
 /// The best table this processor runs.

@@ -7,6 +7,7 @@ struct CPULowering {
   private let graph: Graph
   private let source: any WeightSource
   private let pool: WorkerPool
+  private let rounding: HalfRounding?
   private var constants: [Buffer] = []
   private var places: [Place?]
   private var offsets: [Int]
@@ -14,7 +15,13 @@ struct CPULowering {
   private var bases: [Int]
   private var steps: [any CPUStep] = []
 
-  init(_ graph: Graph, over source: any WeightSource, pool: WorkerPool) throws {
+  init(
+    _ graph: Graph,
+    over source: any WeightSource,
+    pool: WorkerPool,
+    rounding: HalfRounding? = nil
+  ) throws {
+    self.rounding = rounding
     self.graph = graph
     self.source = source
     self.pool = pool
@@ -29,13 +36,14 @@ struct CPULowering {
     switch node.op {
     case .input: places[node.id] = .bound(node.name)
     case .constant: try bind(node)
+    case .cast(.f16) where graph.isConstant(node.inputs[0]): try halve(node)
     default:
       if let offset = viewOffset(node) {
         bases[node.id] = bases[node.inputs[0]]
         offsets[node.id] = offsets[node.inputs[0]] + offset
         places[node.id] = places[node.inputs[0]]
       } else {
-        append(try CPUSteps.make(node, in: graph))
+        append(try CPUSteps.make(node, in: graph, rounding: rounding))
       }
     }
   }
@@ -47,6 +55,9 @@ struct CPULowering {
     case .constant(.literal(let values)):
       try own(node, values)
     case .constant(.weight(let name)):
+      // What is only read as f16 is converted where the cast stands.
+      let readers = graph.nodes.filter { $0.inputs.contains(node.id) }
+      if !readers.isEmpty, readers.allSatisfy({ $0.op == .cast(.f16) }) { return }
       guard let mapped = try source.bytes(of: name).baseAddress else { return }
       if node.type.dtype == .f32 || graph.readsAsMatrix(node.id) {
         places[node.id] = .constant(UnsafeMutableRawPointer(mutating: mapped))
@@ -55,6 +66,27 @@ struct CPULowering {
       }
     default: break
     }
+  }
+
+  /// A constant in f16: a matrix as it is stored, anything else as the f32 numbers f16 keeps.
+  private mutating func halve(_ node: Node) throws {
+    let original = graph.nodes[node.inputs[0]]
+    let numbers: [Float]
+    switch original.op {
+    case .constant(.literal(let values)): numbers = values
+    case .constant(.weight(let name)):
+      guard let mapped = try source.bytes(of: name).baseAddress else { return }
+      numbers = ElementCoding.decode(mapped, original.type)
+    default: return
+    }
+    guard graph.readsAsMatrix(node.id) else {
+      try own(node, numbers.map { ElementCoding.rounded($0, to: .f16) })
+      return
+    }
+    let buffer = try Buffer(byteCount: node.type.byteCount)
+    ElementCoding.encode(numbers, .f16, to: buffer.pointer)
+    constants.append(buffer)
+    places[node.id] = .constant(buffer.pointer)
   }
 
   private mutating func own(_ node: Node, _ values: [Float]) throws {
@@ -68,6 +100,8 @@ struct CPULowering {
     switch node.op {
     case .reshape: return 0
     case .cast(.f32) where graph.isConstant(node.inputs[0]): return 0
+    // Storing as f16 and loading again is one step, the load's.
+    case .cast(.f16) where rounding != nil && graph.isOnlyLoaded(node.id): return 0
     case .slice(let axis, let start, _) where axis == 0:
       let operand = graph.nodes[node.inputs[0]].type
       return start * operand.dtype.byteCount(of: operand.shape.replacingFirst(with: 1))
@@ -77,7 +111,9 @@ struct CPULowering {
 
   /// Adds a step, joining it to the loop before it where both go over the same rows.
   private mutating func append(_ step: any CPUStep) {
-    if let row = step as? RowStep, var loop = steps.last as? RowLoop, loop.accepts(row, bases: bases) {
+    if let row = step as? RowStep, var loop = steps.last as? RowLoop,
+      loop.accepts(row, bases: bases)
+    {
       loop.append(row)
       steps[steps.count - 1] = loop
     } else if let row = step as? RowStep {
@@ -88,7 +124,8 @@ struct CPULowering {
   }
 
   private mutating func placeOutputs() {
-    for output in graph.outputs where places[output.node] == nil && bases[output.node] == output.node {
+    for output in graph.outputs
+    where places[output.node] == nil && bases[output.node] == output.node {
       places[output.node] = .bound(output.name)
     }
     // Views of results follow their base, wherever it went.
@@ -107,11 +144,19 @@ struct CPULowering {
       places[node.id] = places[bases[node.id]]
     }
     for index in ordered.indices { ordered[index].scratchOffset = layout.scratch[index] ?? 0 }
-    let copies = graph.outputs.filter { places[$0.node] != .bound($0.name) || offsets[$0.node] != 0 }
+    let copies = graph.outputs.filter {
+      places[$0.node] != .bound($0.name) || offsets[$0.node] != 0
+    }
     return LoweredProgram(
-      graph: graph, steps: ordered, places: places, offsets: offsets,
-      arenaByteCount: layout.byteCount, copies: copies.map { ($0.node, $0.name) },
-      constants: constants, source: source)
+      graph: graph,
+      steps: ordered,
+      places: places,
+      offsets: offsets,
+      arenaByteCount: layout.byteCount,
+      copies: copies.map { ($0.node, $0.name) },
+      constants: constants,
+      source: source
+    )
   }
 
   private func layout(
@@ -138,7 +183,8 @@ struct CPULowering {
     let shared = inPlace(steps, lifetimes)
     for (node, host) in shared {
       guard let mine = lifetimes[node], let other = lifetimes[host] else { continue }
-      lifetimes[host] = min(mine.lowerBound, other.lowerBound)...max(mine.upperBound, other.upperBound)
+      lifetimes[host] =
+        min(mine.lowerBound, other.lowerBound)...max(mine.upperBound, other.upperBound)
     }
     var values = lifetimes.filter { shared[$0.key] == nil }.map {
       (node: $0.key, byteCount: graph.nodes[$0.key].type.byteCount, lifetime: $0.value)
@@ -165,7 +211,8 @@ struct CPULowering {
   /// Results of row operations that may overwrite their first operand: it dies there, has the same
   /// size, and no one else reads it afterwards. Maps each to the value whose memory it takes.
   private func inPlace(
-    _ steps: [any CPUStep], _ lifetimes: [Int: ClosedRange<Int>]
+    _ steps: [any CPUStep],
+    _ lifetimes: [Int: ClosedRange<Int>]
   ) -> [Int: Int] {
     var hosts: [Int: Int] = [:]
     var readers = [Int](repeating: 0, count: graph.nodes.count)
@@ -189,6 +236,12 @@ struct CPULowering {
 }
 
 extension Graph {
+  /// Whether an f16 value is only read by casts back to f32.
+  func isOnlyLoaded(_ id: Int) -> Bool {
+    !outputs.contains { $0.node == id }
+      && nodes.allSatisfy { !$0.inputs.contains(id) || $0.op == .cast(.f32) }
+  }
+
   /// Whether a constant is only read as a matrix or table, perhaps through views.
   func readsAsMatrix(_ constant: Int) -> Bool {
     let readers = nodes.filter { $0.inputs.contains(constant) }

@@ -3,13 +3,28 @@ import Graph
 
 /// The step that runs one operation.
 enum CPUSteps {
-  static func make(_ node: Node, in graph: Graph) throws(DeviceError) -> any CPUStep {
+  static func make(
+    _ node: Node,
+    in graph: Graph,
+    rounding: HalfRounding? = nil
+  ) throws(DeviceError) -> any CPUStep {
+    if node.op == .cast(.f32), let rounding {
+      return RowStepMaker(node, in: graph).rounded(rounding)
+    }
+    let types = [node.type] + node.inputs.map { graph.nodes[$0].type }
+    let isMatrix = node.op == .linear || node.op == .gather
+    guard isMatrix || types.allSatisfy({ $0.dtype == .f32 || $0.dtype == .i32 || isBound($0, node, graph) })
+    else {
+      throw .declined(unit: "cpu", node: node.name, reason: "no kernel for \(types[0])")
+    }
     if let row = RowStepMaker(node, in: graph).make() { return row }
     switch node.op {
     case .linear: return LinearStep(node, in: graph)
     case .attention, .cachedAttention: return AttentionStep(node, in: graph)
     case .bandedAttention: return BandedAttentionStep(node, in: graph)
     case .cacheUpdate: return CacheUpdateStep(node, in: graph)
+    case .matmul(let transposed): return MatmulStep(node, in: graph, transposed: transposed)
+    case .attentionMask, .countMask: return MaskStep(node)
     case .gather: return GatherStep(node, in: graph)
     case .rotaryTable: return RotaryTableStep(node, in: graph)
     case .conv2D(let stride, let padding):
@@ -21,6 +36,13 @@ enum CPUSteps {
     default: break
     }
     throw .declined(unit: "cpu", node: node.name, reason: "no kernel for \(node.op.text)")
+  }
+}
+
+extension CPUSteps {
+  /// Whether a type that is not f32 belongs to a constant, which is f32 by the time it is read.
+  private static func isBound(_ type: TensorType, _ node: Node, _ graph: Graph) -> Bool {
+    node.inputs.contains { graph.nodes[$0].type == type && graph.isConstant($0) }
   }
 }
 
@@ -60,8 +82,11 @@ struct LinearStep: CPUStep {
 
   private func matrix(_ data: UnsafeRawPointer?) -> tk_matrix {
     tk_matrix(
-      data: data, format: weightType.dtype.kernelFormat, rows: weightType.shape[0],
-      columns: weightType.shape[1])
+      data: data,
+      format: weightType.dtype.kernelFormat,
+      rows: weightType.shape[0],
+      columns: weightType.shape[1]
+    )
   }
 
   func scratchByteCount(_ pool: WorkerPool) -> Int {
@@ -72,9 +97,14 @@ struct LinearStep: CPUStep {
   func run(_ frame: Frame) {
     var matrix = matrix(frame.raw(weight))
     tk_linear(
-      frame.pool.handle, frame.floats(input), rows, &matrix,
-      bias.map { UnsafePointer(frame.floats($0)) }, frame.floats(node),
-      frame.arena + scratchOffset)
+      frame.pool.handle,
+      frame.floats(input),
+      rows,
+      &matrix,
+      bias.map { UnsafePointer(frame.floats($0)) },
+      frame.floats(node),
+      frame.arena + scratchOffset
+    )
   }
 }
 
@@ -96,8 +126,11 @@ struct GatherStep: CPUStep {
 
   func run(_ frame: Frame) {
     var matrix = tk_matrix(
-      data: frame.raw(table), format: tableType.dtype.kernelFormat, rows: tableType.shape[0],
-      columns: tableType.shape.elementCount / max(tableType.shape[0], 1))
+      data: frame.raw(table),
+      format: tableType.dtype.kernelFormat,
+      rows: tableType.shape[0],
+      columns: tableType.shape.elementCount / max(tableType.shape[0], 1)
+    )
     tk_gather(&matrix, frame.integers(ids), count, frame.floats(node))
   }
 }
@@ -120,8 +153,13 @@ struct RotaryTableStep: CPUStep {
 
   func run(_ frame: Frame) {
     tk_rotary_table(
-      frame.integers(positions), shape[0], shape[1], frame.floats(rates), pairs,
-      frame.floats(node))
+      frame.integers(positions),
+      shape[0],
+      shape[1],
+      frame.floats(rates),
+      pairs,
+      frame.floats(node)
+    )
   }
 }
 
@@ -176,7 +214,13 @@ struct DepthwiseStep: CPUStep {
 
   func run(_ frame: Frame) {
     tk_depthwise(
-      frame.pool.handle, frame.floats(inputs[0]), frame.floats(inputs[1]), frame.floats(node),
-      shape[0], shape[1], taps)
+      frame.pool.handle,
+      frame.floats(inputs[0]),
+      frame.floats(inputs[1]),
+      frame.floats(node),
+      shape[0],
+      shape[1],
+      taps
+    )
   }
 }

@@ -19,9 +19,12 @@ public final class CPUUnit: ComputeUnit {
 
   /// Every operation on f32, with weights in any format.
   public let profile = UnitProfile(
-    unit: .cpu, summary: "kernels for this machine's processor",
-    activationTypes: [.f32, .i32], weightTypes: Set(DType.allCases),
-    declined: ["matmul": "has no kernel", "argmax": "has no kernel"])
+    unit: .cpu,
+    summary: "kernels for this machine's processor",
+    activationTypes: [.f32, .i32],
+    weightTypes: Set(DType.allCases),
+    rules: [UnitRule("argmax is done while sampling", source: "this project", .kinds(["argmax"]))]
+  )
 
   /// Threads that work on one launch.
   public var threads: Int { pool.threads }
@@ -33,12 +36,13 @@ public final class CPUUnit: ComputeUnit {
   ///
   /// - Throws: where a constant cannot be read or an operation is declined.
   public func compile(
-    _ segment: Segment, over source: any WeightSource
+    _ segment: Segment,
+    over source: any WeightSource
   ) throws -> any Executable {
     try segment.graph.checkVerdicts(of: profile)
     let graph = try segment.graph.applying([GatedGeluFusion()])
     let lowering = try CPULowering(graph, over: source, pool: pool)
-    return CPUExecutable(unit: self, queue: queue, lowered: lowering.finish())
+    return CPUExecutable(arena: arena, pool: pool, queue: queue, lowered: lowering.finish())
   }
 
   /// Copies bytes.
@@ -50,13 +54,15 @@ public final class CPUUnit: ComputeUnit {
 }
 
 /// A segment lowered to steps.
-private final class CPUExecutable: Executable {
-  private let unit: CPUUnit
+final class CPUExecutable: Executable {
+  private let arena: Arena
+  private let pool: WorkerPool
   private let queue: UnitQueue
   private let lowered: LoweredProgram
 
-  init(unit: CPUUnit, queue: UnitQueue, lowered: LoweredProgram) {
-    self.unit = unit
+  init(arena: Arena, pool: WorkerPool, queue: UnitQueue, lowered: LoweredProgram) {
+    self.arena = arena
+    self.pool = pool
     self.queue = queue
     self.lowered = lowered
   }
@@ -65,9 +71,9 @@ private final class CPUExecutable: Executable {
 
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment {
     try lowered.graph.check(bindings)
-    return queue.submit(lowered.graph.name, after: after) { [lowered, unit] in
-      let arena = try unit.arena.atLeast(lowered.arenaByteCount)
-      lowered.run(in: arena, bindings, pool: unit.pool)
+    return queue.submit(lowered.graph.name, after: after) { [lowered, arena, pool] in
+      let memory = try arena.atLeast(lowered.arenaByteCount)
+      lowered.run(in: memory, bindings, pool: pool)
     }
   }
 }
@@ -110,10 +116,13 @@ final class WorkerPool: @unchecked Sendable {
       var box = TaskBox(body: body)
       withUnsafeMutablePointer(to: &box) { pointer in
         tk_pool_run(
-          handle, Int32(count),
+          handle,
+          Int32(count),
           { context, task, _ in
             context?.assumingMemoryBound(to: TaskBox.self).pointee.body(Int(task))
-          }, pointer)
+          },
+          pointer
+        )
       }
     }
   }

@@ -26,7 +26,9 @@ struct LoweredProgram: @unchecked Sendable {
   let source: any WeightSource
 
   func run(
-    in arena: UnsafeMutableRawPointer, _ bindings: [String: Value], pool: WorkerPool
+    in arena: UnsafeMutableRawPointer,
+    _ bindings: [String: Value],
+    pool: WorkerPool
   ) {
     let pointers = places.enumerated().map { index, place -> UnsafeMutableRawPointer? in
       switch place {
@@ -41,7 +43,9 @@ struct LoweredProgram: @unchecked Sendable {
     for copy in copies {
       guard let target = bindings[copy.output] else { continue }
       target.pointer.copyMemory(
-        from: frame.raw(copy.node), byteCount: target.type.byteCount)
+        from: frame.raw(copy.node),
+        byteCount: target.type.byteCount
+      )
     }
   }
 }

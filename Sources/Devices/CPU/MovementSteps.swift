@@ -7,19 +7,31 @@ enum MovementSteps {
     switch node.op {
     case .slice(let axis, let start, _):
       return CopyStep(
-        node, [CopyStep.Part(inputs[0], axis: axis, from: start, count: node.type.shape[axis])],
-        axis: axis)
+        node,
+        [CopyStep.Part(inputs[0], axis: axis, from: start, count: node.type.shape[axis])],
+        axis: axis
+      )
     case .concat(let axis):
       var offset = 0
       let parts = inputs.map { input in
         defer { offset += input.type.shape[axis] }
         return CopyStep.Part(
-          input, axis: axis, from: 0, count: input.type.shape[axis], to: offset)
+          input,
+          axis: axis,
+          from: 0,
+          count: input.type.shape[axis],
+          to: offset
+        )
       }
       return CopyStep(node, parts, axis: axis)
     case .pad(let axis, let before, _):
       let part = CopyStep.Part(
-        inputs[0], axis: axis, from: 0, count: inputs[0].type.shape[axis], to: before)
+        inputs[0],
+        axis: axis,
+        from: 0,
+        count: inputs[0].type.shape[axis],
+        to: before
+      )
       return CopyStep(node, [part], axis: axis, clears: true)
     case .transpose(let permutation): return TransposeStep(node, inputs[0], permutation)
     case .reduce(let kind, let axis): return ReduceStep(node, inputs[0], kind, axis)
@@ -74,7 +86,8 @@ struct CopyStep: CPUStep {
       for block in 0..<outer {
         (target + (block * extent + part.to) * innerBytes).copyMemory(
           from: source + (block * part.extent + part.from) * innerBytes,
-          byteCount: part.count * innerBytes)
+          byteCount: part.count * innerBytes
+        )
       }
     }
   }

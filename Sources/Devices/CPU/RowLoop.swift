@@ -84,11 +84,18 @@ struct RowStepMaker {
   private var rowCount: Int { shape.elementCount / max(rows, 1) }
 
   private func step(
-    overwrites: Bool = true, whole: [Int] = [], _ body: @escaping (Frame, Range<Int>) -> Void
+    overwrites: Bool = true,
+    whole: [Int] = [],
+    _ body: @escaping (Frame, Range<Int>) -> Void
   ) -> RowStep {
     RowStep(
-      node: node.id, rows: rows, rowByteCount: rowCount * 4, overwrites: overwrites,
-      wholeOperands: whole, body: body)
+      node: node.id,
+      rows: rows,
+      rowByteCount: rowCount * 4,
+      overwrites: overwrites,
+      wholeOperands: whole,
+      body: body
+    )
   }
 
   private func elementwise(
@@ -98,8 +105,28 @@ struct RowStepMaker {
     return step { frame, range in
       let start = range.lowerBound * width
       body(
-        tk_rows_best().pointee, frame.floats(input) + start, frame.floats(output) + start,
-        range.count * width)
+        tk_rows_best().pointee,
+        frame.floats(input) + start,
+        frame.floats(output) + start,
+        range.count * width
+      )
+    }
+  }
+
+  /// Storing as f16 and loading again.
+  func rounded(_ rounding: HalfRounding) -> RowStep {
+    let (input, output, width, name) = (node.inputs[0], node.id, rowCount, node.name)
+    return step { frame, range in
+      let start = range.lowerBound * width
+      var health = tk_health()
+      tk_rows_best().pointee.roundHalf(
+        frame.floats(input) + start,
+        frame.floats(output) + start,
+        range.count * width,
+        rounding.flushesSubnormals,
+        &health
+      )
+      rounding.health.add(health, to: name)
     }
   }
 
@@ -108,8 +135,11 @@ struct RowStepMaker {
     return step { frame, range in
       let start = range.lowerBound * width
       tk_rows_best().pointee.gatedGelu(
-        frame.floats(gate) + start, frame.floats(up) + start, frame.floats(output) + start,
-        range.count * width)
+        frame.floats(gate) + start,
+        frame.floats(up) + start,
+        frame.floats(output) + start,
+        range.count * width
+      )
     }
   }
 
@@ -128,8 +158,13 @@ struct RowStepMaker {
     return step(whole: weight.map { [$0] } ?? []) { frame, range in
       let start = range.lowerBound * row
       kernel(tk_rows_best().pointee)?(
-        frame.floats(input) + start, weight.map { UnsafePointer(frame.floats($0)) },
-        frame.floats(output) + start, range.count * row / width, width, epsilon)
+        frame.floats(input) + start,
+        weight.map { UnsafePointer(frame.floats($0)) },
+        frame.floats(output) + start,
+        range.count * row / width,
+        width,
+        epsilon
+      )
     }
   }
 
@@ -138,7 +173,11 @@ struct RowStepMaker {
     return step { frame, range in
       let start = range.lowerBound * row
       tk_rows_best().pointee.softmax(
-        frame.floats(input) + start, frame.floats(output) + start, range.count * row / width, width)
+        frame.floats(input) + start,
+        frame.floats(output) + start,
+        range.count * row / width,
+        width
+      )
     }
   }
 
@@ -148,8 +187,14 @@ struct RowStepMaker {
     return step { frame, range in
       let start = range.lowerBound * heads * size
       tk_rows_best().pointee.rotate(
-        frame.floats(input) + start, frame.floats(table) + range.lowerBound * size,
-        frame.floats(output) + start, range.count, heads, size, axes)
+        frame.floats(input) + start,
+        frame.floats(table) + range.lowerBound * size,
+        frame.floats(output) + start,
+        range.count,
+        heads,
+        size,
+        axes
+      )
     }
   }
 
@@ -164,24 +209,36 @@ struct RowStepMaker {
       return step(overwrites: overwrites) { frame, range in
         let start = range.lowerBound * row
         tk_rows_best().pointee.binary(
-          kernel, frame.floats(a) + start, frame.floats(b) + start,
-          frame.floats(output) + start, range.count * row)
+          kernel,
+          frame.floats(a) + start,
+          frame.floats(b) + start,
+          frame.floats(output) + start,
+          range.count * row
+        )
       }
     }
     if other.elementCount == 1 {
       return step(overwrites: overwrites, whole: [b]) { frame, range in
         let start = range.lowerBound * row
         tk_rows_best().pointee.binaryScalar(
-          kernel, frame.floats(a) + start, frame.floats(b)[0], frame.floats(output) + start,
-          range.count * row)
+          kernel,
+          frame.floats(a) + start,
+          frame.floats(b)[0],
+          frame.floats(output) + start,
+          range.count * row
+        )
       }
     }
     if other.rank == shape.rank, other[0] == rows, other.elementCount == rows {
       return step(overwrites: overwrites) { frame, range in
         for index in range {
           tk_rows_best().pointee.binaryScalar(
-            kernel, frame.floats(a) + index * row, frame.floats(b)[index],
-            frame.floats(output) + index * row, row)
+            kernel,
+            frame.floats(a) + index * row,
+            frame.floats(b)[index],
+            frame.floats(output) + index * row,
+            row
+          )
         }
       }
     }
@@ -191,7 +248,12 @@ struct RowStepMaker {
     return step(overwrites: overwrites, whole: [b]) { frame, range in
       for start in stride(from: range.lowerBound * row, to: range.upperBound * row, by: period) {
         tk_rows_best().pointee.binary(
-          kernel, frame.floats(a) + start, frame.floats(b), frame.floats(output) + start, period)
+          kernel,
+          frame.floats(a) + start,
+          frame.floats(b),
+          frame.floats(output) + start,
+          period
+        )
       }
     }
   }

@@ -61,6 +61,23 @@ extension Op {
     }
   }
 
+  static func attentionMask(
+    _ x: [ReferenceTensor],
+    past: Int,
+    new: Int,
+    _ window: Int?,
+    to shape: Shape
+  ) -> [Float] {
+    AttentionMask(
+      queryPosition: x[0].scalar,
+      position: x[1].scalar,
+      past: past,
+      new: new,
+      window: window,
+      blocks: x.count > 2 ? x[2].numbers.map { Int32($0) } : []
+    ).numbers(queries: shape[0])
+  }
+
   static func cacheUpdate(_ x: [ReferenceTensor]) -> [Float] {
     var result = x[0].numbers
     let (rows, width) = (x[0].shape[0], x[0].numbers.count / x[0].shape[0])

@@ -25,6 +25,10 @@ extension Op {
     case .cachedAttention(let scale, let window):
       "cachedAttention(\(scale), window \(window.map(String.init) ?? "none"))"
     case .bandedAttention(let window, let cap): "bandedAttention(window \(window), cap \(cap))"
+    case .attentionMask(let queries, let past, let new, let window):
+      "attentionMask(\(queries) queries, \(past) + \(new) keys, "
+        + "window \(window.map(String.init) ?? "none"))"
+    case .countMask(let rows): "countMask(\(rows))"
     case .cacheUpdate: "cacheUpdate"
     case .gather: "gather"
     case .reshape(let shape): "reshape\(shape)"

@@ -31,6 +31,19 @@ enum Attention {
     return inputs[0]
   }
 
+  static func mask(
+    _ inputs: [TensorType],
+    queries: Int,
+    past: Int,
+    new: Int
+  ) throws(OperandError) -> TensorType {
+    try Expect.count(inputs, 2...3)
+    try Expect.integers("query position", inputs[0], count: 1)
+    try Expect.integers("position", inputs[1], count: 1)
+    if inputs.count == 3 { try Expect.integers("blocks", inputs[2], count: new) }
+    return TensorType(.f32, [queries, past + new])
+  }
+
   static func update(_ inputs: [TensorType]) throws(OperandError) -> TensorType {
     try Expect.count(inputs, 4...4)
     try Expect.dense(inputs[0])

@@ -56,7 +56,7 @@ extension Op {
     switch self {
     case .input, .constant, .reshape, .transpose, .slice, .concat, .pad, .gather, .cacheUpdate:
       return 0
-    case .cast, .clamp, .binary, .affine, .argmax: return count
+    case .cast, .clamp, .binary, .affine, .argmax, .attentionMask, .countMask: return count
     case .unary, .softcap, .gatedGelu: return 10 * count
     case .reduce: return inputs[0].shape.elementCount
     case .rmsNorm, .softmax: return 4 * count

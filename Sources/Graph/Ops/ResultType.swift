@@ -21,6 +21,12 @@ extension Op {
     case .attention: return try Attention.full(inputs)
     case .cachedAttention(_, let window): return try Attention.cached(inputs, window: window)
     case .bandedAttention(let window, _): return try Attention.banded(inputs, window: window)
+    case .attentionMask(let queries, let past, let new, _):
+      return try Attention.mask(inputs, queries: queries, past: past, new: new)
+    case .countMask(let rows):
+      try Expect.count(inputs, 1...1)
+      try Expect.integers("count", inputs[0], count: 1)
+      return TensorType(.f32, [rows])
     case .cacheUpdate: return try Attention.update(inputs)
     case .gather: return try Movement.gather(inputs)
     case .reshape(let shape): return try Movement.reshape(inputs, to: shape)

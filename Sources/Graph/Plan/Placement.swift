@@ -86,6 +86,19 @@ public struct Placement: Hashable, Sendable, CustomStringConvertible {
     return unit(of: part)
   }
 
+  /// This placement with another unit in place of one.
+  public func replacing(_ unit: UnitID, with other: UnitID) -> Placement {
+    Placement(
+      base: base == unit ? other : base,
+      rules: rules.map { Rule($0.key, $0.unit == unit ? other : $0.unit) }
+    )
+  }
+
+  /// This placement with rules that come before all others of their keys.
+  public func adding(_ rules: [Rule]) -> Placement {
+    Placement(base: base, rules: self.rules + rules)
+  }
+
   /// Every unit that is named.
   public var units: Set<UnitID> { Set(rules.map(\.unit) + [base]) }
 

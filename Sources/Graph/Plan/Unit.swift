@@ -41,8 +41,14 @@ public struct UnitProfile: Hashable, Sendable {
   public let activationTypes: Set<DType>
   /// Constant formats it reads.
   public let weightTypes: Set<DType>
-  /// Operation kinds it declines, with the reason.
-  public let declined: [String: String]
+  /// What it declines, with sources.
+  public let rules: [UnitRule]
+  /// What it does not compile as one program.
+  public let limits: ProgramLimits
+  /// How it keeps numbers.
+  public let numerics: UnitNumerics
+  /// Whether programs are compiled for fixed shapes, so that media are padded to a few of them.
+  public let needsFixedShapes: Bool
 
   /// A profile from its parts.
   public init(
@@ -50,18 +56,26 @@ public struct UnitProfile: Hashable, Sendable {
     summary: String,
     activationTypes: Set<DType>,
     weightTypes: Set<DType>,
-    declined: [String: String] = [:]
+    rules: [UnitRule] = [],
+    limits: ProgramLimits = ProgramLimits(),
+    numerics: UnitNumerics = UnitNumerics(),
+    needsFixedShapes: Bool = false
   ) {
     self.unit = unit
     self.summary = summary
     self.activationTypes = activationTypes
     self.weightTypes = weightTypes
-    self.declined = declined
+    self.rules = rules
+    self.limits = limits
+    self.numerics = numerics
+    self.needsFixedShapes = needsFixedShapes
   }
 
   /// Whether the unit runs a node of a graph, and if not, why.
   public func verdict(_ node: Node, in graph: Graph) -> Verdict {
-    if let reason = declined[node.op.kind] { return .declines(reason) }
+    if let rule = rules.first(where: { $0.declines(node, in: graph) }) {
+      return .declines("\(rule.name) (\(rule.source))")
+    }
     let stored = graph.isConstant(node.id) ? weightTypes : activationTypes
     guard stored.contains(node.type.dtype) else {
       return .declines("stores no \(node.type.dtype.rawValue) results")
@@ -96,7 +110,7 @@ extension Graph {
   public func isConstant(_ id: Int) -> Bool {
     switch nodes[id].op {
     case .constant: true
-    case .reshape, .slice(axis: 0, start: _, count: _): isConstant(nodes[id].inputs[0])
+    case .reshape, .cast, .slice(axis: 0, start: _, count: _): isConstant(nodes[id].inputs[0])
     default: false
     }
   }

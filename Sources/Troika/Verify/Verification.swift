@@ -17,6 +17,9 @@ public final class Verification {
   let store: ProgramStore
   let placement: Placement
   let layout: ChunkLayout
+  let registry: Registry
+  /// What the user should know about the placement.
+  public let warnings: [String]
   /// Receives each check as soon as it is made.
   public var report: (Check) -> Void = { _ in }
   /// Stages that could not run because the set lacks their file.
@@ -33,13 +36,22 @@ public final class Verification {
   ) throws {
     folder = try ModelFolder(path: model)
     set = try GoldenSet(folder: goldens)
-    self.placement = placement
+    self.registry = registry
     layout = ChunkLayout(standardFor: folder.model.configuration.text)
+    let check = try PlacementCheck(
+      placement,
+      folder: folder,
+      layout: layout,
+      registry: registry,
+      allowsFallback: true
+    )
+    self.placement = check.placement
+    warnings = check.warnings
     store = ProgramStore(
       model: folder.model,
       weights: folder.weights,
       registry: registry,
-      placement: placement
+      placement: check.placement
     )
   }
 
@@ -79,9 +91,33 @@ public final class Verification {
     return checks
   }
 
-  /// Whether any part of a kind runs on a unit that stores fp16.
+  /// Shapes for prompts of at most this length.
+  func shapes(batch: Int) throws -> CompiledShapes {
+    try CompiledShapes(placement, layout: layout, registry: registry, batch: batch)
+  }
+
+  /// The towers with the shapes of the placement.
+  func encoders() throws -> Encoders {
+    let shapes = try shapes(batch: 512)
+    return Encoders(
+      store: store,
+      model: folder.model,
+      visionShapes: shapes.vision,
+      audioShapes: shapes.audio
+    )
+  }
+
+  /// Whether a part runs on a unit that stores fp16.
   func isHalf(_ part: Part) -> Bool {
-    let half: Set<UnitID> = [.gpu, .emulatedGPU, .neuralEngine]
-    return half.contains(placement.unit(of: part))
+    let unit = placement.unit(of: part)
+    return (try? registry.unit(unit).profile.numerics.storage == .f16) ?? false
+  }
+
+  /// Whether any part of the decoder runs on a unit that stores fp16.
+  var decodesInHalf: Bool {
+    let chunks = layout.ranges.indices.flatMap { index in
+      Part.Phase.allCases.flatMap { [Part.chunk(index + 1, $0), .head($0)] }
+    }
+    return chunks.contains { isHalf($0) }
   }
 }

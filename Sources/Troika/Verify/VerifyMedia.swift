@@ -118,7 +118,7 @@ extension Verification {
   func verifyVision(_ collect: (Check) -> Void) throws {
     let goldens = try set.tensors("vision")
     guard let vision = folder.model.configuration.vision else { return }
-    let encoders = Encoders(store: store, model: folder.model)
+    let encoders = try encoders()
     let layers = (0..<vision.layerCount).map { "layers.\($0)" }
     let features = isHalf(.vision) ? Tolerance.halfFeatures : .features
     let inner = isHalf(.vision) ? Tolerance.halfHidden : .encoder
@@ -133,7 +133,9 @@ extension Verification {
       if isFull {
         let order = image.blockOrder(kernel: vision.poolingKernel)
         func rows(_ tap: String) -> [Float] {
-          values[tap]?.floats.unshuffled(order, width: vision.hiddenSize) ?? []
+          // Padding of a fixed shape stands behind the real patches.
+          values[tap]?.rows(0, count: order.count).floats
+            .unshuffled(order, width: vision.hiddenSize) ?? []
         }
         collect(
           inner.check(
@@ -157,7 +159,7 @@ extension Verification {
           inner.check(
             "vision",
             "\(name) pooled",
-            values["pooled"]?.floats ?? [],
+            values["pooled"]?.rows(0, count: projected.type.shape[0]).floats ?? [],
             try goldens.numbers(key + "pooled"),
             width: vision.hiddenSize
           )
@@ -191,7 +193,7 @@ extension Verification {
   func verifyAudio(_ collect: (Check) -> Void) throws {
     let goldens = try set.tensors("audio")
     guard let audio = folder.model.configuration.audio else { return }
-    let encoders = Encoders(store: store, model: folder.model)
+    let encoders = try encoders()
     let layers = (0..<audio.layerCount).map { "layers.\($0)" }
     let features = isHalf(.audio) ? Tolerance.halfFeatures : .features
     let inner = isHalf(.audio) ? Tolerance.halfHidden : .encoder
@@ -241,7 +243,7 @@ extension Verification {
             inner.check(
               "audio",
               "\(name) \(tap)",
-              values[tap]?.floats ?? [],
+              values[tap]?.rows(0, count: projected.type.shape[0]).floats ?? [],
               try goldens.numbers("\(name).\(golden)"),
               width: audio.hiddenSize
             )
@@ -251,7 +253,9 @@ extension Verification {
           inner.check(
             "audio",
             "\(name) hidden",
-            layers.flatMap { values[$0]?.floats ?? [] },
+            layers.flatMap {
+              values[$0]?.rows(0, count: projected.type.shape[0]).floats ?? []
+            },
             try goldens.numbers(name + ".hidden"),
             width: audio.hiddenSize
           )

@@ -63,7 +63,7 @@ extension Verification {
   private func encodeMedia(
     _ conversation: GoldenConversation
   ) throws -> ([Medium: MediaExtent], [Medium: [Value]]) {
-    let encoders = Encoders(store: store, model: folder.model)
+    let encoders = try encoders()
     var extents: [Medium: MediaExtent] = [:]
     var features: [Medium: [Value]] = [:]
     for (medium, name) in conversation.names {
@@ -106,14 +106,7 @@ extension Verification {
     collect(.exact(stage, "\(name) ids", true))
     let text = folder.model.configuration.text
     let golden = try goldens.integers("\(name).greedy_ids")
-    let session = try DecoderSession(
-      store: store,
-      text: folder.model.text,
-      layout: layout,
-      placement: placement,
-      context: ids.count + golden.count,
-      batch: ids.count
-    )
+    let session = try session(length: ids.count, steps: golden.count)
     let rows = PromptRows(
       prompt,
       features: features,
@@ -129,7 +122,7 @@ extension Verification {
       taps: taps
     )
     try compare(stage, name, result, layers, goldens, collect)
-    try verifyGreedy(stage, name, session, result, golden, goldens, collect)
+    try verifyGreedy(stage, name, session, result, golden, rows, collect)
   }
 
   private func compare(
@@ -141,7 +134,7 @@ extension Verification {
     _ collect: (Check) -> Void
   ) throws {
     let text = folder.model.configuration.text
-    let isHalf = isHalf(.chunk(1, .prefill))
+    let isHalf = decodesInHalf || isHalf(.vision) || isHalf(.audio)
     let hidden = isHalf ? Tolerance.halfHidden : .decoder
     let logits = isHalf ? Tolerance.halfLogits : .decoder
     func last(_ values: [Float], _ width: Int) -> [Float] { Array(values.suffix(width)) }
@@ -173,36 +166,59 @@ extension Verification {
     }
   }
 
+  /// A session for a prompt of a length, on the placement or on the f32 unit.
+  private func session(
+    length: Int,
+    steps: Int,
+    inSingle: Bool = false
+  ) throws -> DecoderSession {
+    let store =
+      inSingle
+      ? ProgramStore(
+        model: folder.model,
+        weights: folder.weights,
+        registry: registry,
+        placement: Placement()
+      ) : store
+    return try DecoderSession(
+      store: store,
+      text: folder.model.text,
+      layout: layout,
+      placement: inSingle ? Placement() : placement,
+      context: length + steps,
+      batch: length,
+      fixedShapes: inSingle ? [] : try shapes(batch: length).tokens
+    )
+  }
+
   private func verifyGreedy(
     _ stage: String,
     _ name: String,
     _ session: DecoderSession,
     _ prefill: DecoderSession.Result,
     _ golden: [Int],
-    _ goldens: SafetensorsFile,
+    _ rows: PromptRows,
     _ collect: (Check) -> Void
   ) throws {
+    let isHalf = decodesInHalf || isHalf(.vision) || isHalf(.audio)
+    var greedy = GreedyComparison(golden: golden, isExact: !isHalf)
     let width = folder.model.configuration.text.vocabularySize
     var logits = Array((prefill.logits?.floats ?? []).suffix(width))
-    var made: [Int] = []
-    for _ in golden {
-      let next = try logits.withUnsafeBufferPointer { try Sampler.greedy($0) }
-      made.append(next)
-      guard next == golden[made.count - 1] else { break }
-      let rows = DecoderSession.Rows(
-        ids: [Int32(next)],
-        perLayerIds: [Int32(next)],
+    let single = isHalf ? try self.session(length: rows.count, steps: golden.count, inSingle: true) : nil
+    var reference =
+      try single?.step(rows.rows(0..<rows.count), wanted: .last, phase: .prefill).logits?.floats
+      ?? []
+    for token in golden {
+      guard try greedy.add(logits, reference) else { break }
+      let row = DecoderSession.Rows(
+        ids: [Int32(token)],
+        perLayerIds: [Int32(token)],
         features: [],
         blocks: [0]
       )
-      logits = try session.step(rows, wanted: .last, phase: .decode).logits?.floats ?? []
+      logits = try session.step(row, wanted: .last, phase: .decode).logits?.floats ?? []
+      reference = try single?.step(row, wanted: .last, phase: .decode).logits?.floats ?? []
     }
-    let step = made.count - 1
-    var detail = ""
-    if made != golden, step >= 0 {
-      let gap = logits[made[step]] - logits[golden[step]]
-      detail = "token \(step): expected \(golden[step]), got \(made[step]), logit gap \(gap)"
-    }
-    collect(.exact(stage, "\(name) greedy \(golden.count)", made == golden, detail))
+    collect(greedy.check(stage, "\(name) greedy \(golden.count)"))
   }
 }

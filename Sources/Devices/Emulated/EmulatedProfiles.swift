@@ -1,0 +1,55 @@
+public import Graph
+
+extension UnitProfile {
+  /// A fixed-shape fp16 engine, after what is published about the neural engine of phones.
+  public static let neuralEngine = UnitProfile(
+    unit: .neuralEngine,
+    summary: "emulated fixed-shape fp16 engine",
+    activationTypes: [.f32, .f16],
+    weightTypes: [
+      .f32, .f16, .bf16, .int8Block32, .int8Row, .int4Block32, .int4Palette32,
+    ],
+    rules: [
+      UnitRule(
+        "data-dependent gather is not available",
+        source: "PROBE_GEMMA4_VISION_ANE.md",
+        .kinds(["gather"])
+      ),
+      UnitRule(
+        "argmax and integer operations fall back to the CPU",
+        source: "EXPERIMENTS.md",
+        .integers
+      ),
+      UnitRule("argmax falls back to the CPU", source: "EXPERIMENTS.md", .kinds(["argmax"])),
+      UnitRule(
+        "tensor rank at most 5",
+        source: "microsoft/onnxruntime issue 14212",
+        .rank(atMost: 5)
+      ),
+      UnitRule(
+        "extents W, H, D at most 16384, C and N at most 65536",
+        source: "FluidInference/FluidAudio issue 121",
+        .extents(atMost: [16_384, 16_384, 16_384, 65_536])
+      ),
+    ],
+    limits: ProgramLimits(
+      weightByteCount: 1_000_000_000,
+      decoderLayers: 21,
+      source: "CHUNK_CONSOLIDATION_BENCH.md"
+    ),
+    numerics: UnitNumerics(storage: .f16),
+    needsFixedShapes: true
+  )
+
+  /// A GPU's numerics: fp16 storage, f32 accumulation, no limits of shape.
+  public static let emulatedGPU = UnitProfile(
+    unit: .emulatedGPU,
+    summary: "a GPU's numerics on the processor: fp16 storage, f32 accumulation",
+    activationTypes: [.f32, .f16, .i32],
+    weightTypes: Set(DType.allCases),
+    rules: [
+      UnitRule("argmax is done while sampling", source: "this project", .kinds(["argmax"]))
+    ],
+    numerics: UnitNumerics(storage: .f16)
+  )
+}

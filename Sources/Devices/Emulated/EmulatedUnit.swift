@@ -1,0 +1,60 @@
+public import Graph
+
+/// A unit that is not here, computed on the processor with the numerics its profile states.
+///
+/// Activations are rounded to the profile's storage format after every operation; products and sums
+/// are accumulated in f32. What the profile's rules decline does not compile.
+public final class EmulatedUnit: ComputeUnit {
+  /// What the unit runs and how it keeps numbers.
+  public let profile: UnitProfile
+  /// What happened while activations were rounded.
+  public let health = HealthRecord()
+  private let pool: WorkerPool
+  private let arena = Arena()
+  private let queue: UnitQueue
+
+  /// A unit with this profile.
+  ///
+  /// - Parameters:
+  ///   - profile: what it runs and how.
+  ///   - threads: threads of the processor that work on one launch.
+  /// - Throws: `DeviceError.unavailable` where no thread can be had.
+  public init(_ profile: UnitProfile, threads: Int) throws(DeviceError) {
+    self.profile = profile
+    pool = try WorkerPool(threads: threads, processors: nil)
+    queue = UnitQueue(unit: profile.unit)
+  }
+
+  /// Compiles a segment as one program.
+  ///
+  /// - Throws: where a rule or a program limit refuses it, or a constant cannot be read.
+  public func compile(
+    _ segment: Segment,
+    over source: any WeightSource
+  ) throws -> any Executable {
+    try segment.graph.checkVerdicts(of: profile)
+    if let refusal = profile.limits.refusal(of: segment.graph) {
+      throw DeviceError.declined(
+        unit: profile.unit.name,
+        node: segment.graph.name,
+        reason: refusal
+      )
+    }
+    let isHalf = profile.numerics.storage == .f16
+    let graph = isHalf ? try segment.graph.applying([HalfStorage()]) : segment.graph
+    let rounding = HalfRounding(
+      flushesSubnormals: profile.numerics.flushesSubnormals,
+      health: health
+    )
+    let lowering = try CPULowering(graph, over: source, pool: pool, rounding: rounding)
+    return CPUExecutable(arena: arena, pool: pool, queue: queue, lowered: lowering.finish())
+  }
+
+  /// Copies bytes.
+  public func copy(_ source: Value, to target: Value, after: [Moment]) -> Moment {
+    queue.submit("copy", after: after) {
+      target.pointer.copyMemory(from: source.pointer, byteCount: source.type.byteCount)
+    }
+  }
+}
+

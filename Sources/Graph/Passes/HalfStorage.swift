@@ -1,0 +1,52 @@
+/// Stores every activation as fp16: a result is rounded to nearest even before anything reads it.
+///
+/// Written with casts, so that the Reference unit runs the same numerics. Results that only move
+/// elements need no rounding; weights in f32 or bf16 become f16 constants.
+public struct HalfStorage: Pass {
+  /// The pass.
+  public init() {}
+
+  /// What the pass is called.
+  public var name: String { "half storage" }
+
+  /// The graph with every stored value rounded.
+  public func run(_ graph: Graph) throws(GraphError) -> Graph {
+    try graph.rebuilt { (result, node, inputs) throws(GraphError) in
+      switch node.op {
+      case .constant:
+        guard node.type.dtype == .f32 || node.type.dtype == .bf16 else { return nil }
+        let copy = try result.copy(node, inputs: inputs)
+        let half = try result.append(.cast(.f16), [copy], name: node.name)
+        return graph.readsAsMatrix(node.id)
+          ? half : try result.append(.cast(.f32), [half], name: node.name)
+      case .input:
+        let copy = try result.copy(node, inputs: inputs)
+        return node.type.dtype == .f32 ? try Self.round(copy, node.name, in: &result) : copy
+      case .cast, .reshape, .transpose, .slice, .concat, .pad, .gather, .cacheUpdate,
+        .attentionMask, .countMask:
+        return nil
+      default:
+        let copy = try result.copy(node, inputs: inputs)
+        return node.type.dtype == .f32 ? try Self.round(copy, node.name, in: &result) : copy
+      }
+    }
+  }
+
+  private static func round(
+    _ node: Int,
+    _ name: String,
+    in graph: inout Graph
+  ) throws(GraphError) -> Int {
+    let half = try graph.append(.cast(.f16), [node], name: name + ".store")
+    return try graph.append(.cast(.f32), [half], name: name + ".load")
+  }
+}
+
+extension Graph {
+  /// Whether a constant is only read as the weight of linear layers, perhaps through views.
+  func readsAsMatrix(_ constant: Int) -> Bool {
+    let readers = nodes.filter { $0.inputs.contains(constant) }
+    return !readers.isEmpty
+      && readers.allSatisfy { $0.op == .linear && $0.inputs[1] == constant && $0.inputs[0] != constant }
+  }
+}

@@ -1,0 +1,35 @@
+import Devices
+import Graph
+import Models
+
+/// Which shapes the programs of a placement are compiled for.
+struct CompiledShapes: Hashable, Sendable {
+  /// The vision tower's.
+  let vision: EncoderShapes
+  /// The audio tower's.
+  let audio: EncoderShapes
+  /// Token counts of the decoder's programs; empty where any count will do.
+  let tokens: [Int]
+
+  /// Shapes for a placement.
+  ///
+  /// - Parameter batch: tokens of a prefill batch at most.
+  /// - Throws: where a unit is not available.
+  init(
+    _ placement: Placement,
+    layout: ChunkLayout,
+    registry: Registry,
+    batch: Int
+  ) throws {
+    func isFixed(_ part: Part) throws -> Bool {
+      try registry.unit(placement.unit(of: part)).profile.needsFixedShapes
+    }
+    vision = try isFixed(.vision) ? .bucketed : .exact
+    audio = try isFixed(.audio) ? .bucketed : .exact
+    let parts = layout.ranges.indices.flatMap { index in
+      Part.Phase.allCases.map { Part.chunk(index + 1, $0) }
+    }
+    let needsCounts = try parts.contains { try isFixed($0) }
+    tokens = needsCounts ? [1, 64, 512].filter { $0 < batch } + [batch] : []
+  }
+}

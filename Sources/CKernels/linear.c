@@ -129,7 +129,8 @@ static void tile_panel(const linear_job *job, tile_range at, const float *b, flo
   }
 }
 
-static void add_bias(const linear_job *job, size_t start, size_t end, size_t first, size_t columns) {
+static void add_bias(const linear_job *job, size_t start, size_t end, size_t first,
+                     size_t columns) {
   if (!job->bias) return;
   for (size_t r = start; r < end; r++) {
     float *y = job->y + r * job->w->rows + first;

@@ -4,7 +4,11 @@ import Testing
 @Suite("Kernels: linear layers")
 struct KernelLinearTests {
   private func run(
-    _ x: [Float], _ rows: Int, _ weight: StoredMatrix, bias: [Float]?, _ pool: KernelPool
+    _ x: [Float],
+    _ rows: Int,
+    _ weight: StoredMatrix,
+    bias: [Float]?,
+    _ pool: KernelPool
   ) -> [Float] {
     var y = [Float](repeating: .nan, count: rows * weight.rows)
     weight.withMatrix { matrix in
@@ -16,7 +20,11 @@ struct KernelLinearTests {
   }
 
   private func difference(
-    _ y: [Float], _ x: [Float], _ rows: Int, _ weight: StoredMatrix, bias: [Float]?
+    _ y: [Float],
+    _ x: [Float],
+    _ rows: Int,
+    _ weight: StoredMatrix,
+    bias: [Float]?
   ) -> Double {
     var want: [Double] = []
     var size: [Double] = []

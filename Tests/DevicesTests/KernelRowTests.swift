@@ -2,7 +2,7 @@ import CKernels
 import Testing
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #endif
 
 @Suite("Kernels: rows and elements")
@@ -20,7 +20,10 @@ struct KernelRowTests {
   }
 
   private func check(
-    _ got: [Float], _ x: [Float], _ name: String, of want: (Double) -> Double
+    _ got: [Float],
+    _ x: [Float],
+    _ name: String,
+    of want: (Double) -> Double
   ) {
     let want = x.map { want(Double($0)) }
     let off = worst(got, want) { max(abs(want[$0]), 1) * KernelTolerance.element }
@@ -121,7 +124,10 @@ struct KernelRowTests {
   }
 
   private func naiveNorm(
-    _ x: [Float], _ weight: [Float]?, _ width: Int, centred: Bool
+    _ x: [Float],
+    _ weight: [Float]?,
+    _ width: Int,
+    centred: Bool
   ) -> [Double] {
     var out: [Double] = []
     for start in stride(from: 0, to: x.count, by: width) {

@@ -2,8 +2,8 @@
 
     python pytorch_peer.py --threads 2 --dtype float32 vision frames audio prefill decode
 
-Prints one JSON line for each measurement: what, dtype, threads, seconds_median, processor_seconds_median,
-runs.
+Prints one JSON line for each measurement: what, dtype, threads, seconds_median,
+processor_seconds_median, runs.
 """
 
 import argparse

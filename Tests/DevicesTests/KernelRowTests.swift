@@ -8,7 +8,8 @@ import Glibc
 @Suite("Kernels: rows and elements")
 struct KernelRowTests {
   private static let extremes: [Float] = [
-    0, -0.0, 1, -1, 1e-30, -1e-30, .leastNonzeroMagnitude, 20, -20, 87, -87, 88.5, -88.5, 89, -104, 200, -200, 1e30,
+    0, -0.0, 1, -1, 1e-30, -1e-30, .leastNonzeroMagnitude, 20, -20, 87, -87, 88.5, -88.5, 89, -104,
+    200, -200, 1e30,
     -1e30, .infinity, -.infinity, .nan, .greatestFiniteMagnitude, 0.5,
   ]
 

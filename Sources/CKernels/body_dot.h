@@ -6,7 +6,8 @@ enum { AHEAD_BYTES = 8192 };
 #define UNROLL _Pragma("clang loop unroll(full)")
 
 INLINE void ahead(const void *p, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)p + AHEAD_BYTES + i, 0, 3);
+  for (size_t i = 0; i < bytes; i += 64)
+    __builtin_prefetch((const char *)p + AHEAD_BYTES + i, 0, 3);
 }
 
 /// One or two neighbouring weight rows, and where their results go.

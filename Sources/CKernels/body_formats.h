@@ -84,8 +84,9 @@ INLINE void unpack_(const uint8_t *p, uint8_t *out) {
   nibbles b;
   memcpy(&b, p, sizeof b);
   nibbles low = b & 15, high = b >> 4;
-  unpacked all = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23,
-                                 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  unpacked all = __builtin_shufflevector(
+      low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11,
+      27, 12, 28, 13, 29, 14, 30, 15, 31);
   memcpy(out, &all, sizeof all);
 }
 

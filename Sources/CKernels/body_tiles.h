@@ -91,7 +91,8 @@ static void packRows(const float *x, size_t stride, size_t rows, size_t depth, f
                    TILE_ROWS);
     }
   for (; k < depth; k++)
-    for (size_t i = 0; i < TILE_ROWS; i++) out[k * TILE_ROWS + i] = i < rows ? x[i * stride + k] : 0;
+    for (size_t i = 0; i < TILE_ROWS; i++)
+      out[k * TILE_ROWS + i] = i < rows ? x[i * stride + k] : 0;
 }
 
 static void transpose(const float *x, size_t stride, size_t columns, size_t depth, float *out) {

@@ -50,7 +50,8 @@ static void unfold_task(void *context, int task, int worker) {
         if (r >= p->height || c >= p->width) continue;
         const float *x = p->x + (r * p->width + c) * p->channels;
         float *cell = out + i * p->kernelWidth + j;
-        for (size_t channel = 0; channel < p->channels; channel++) cell[channel * area] = x[channel];
+        for (size_t channel = 0; channel < p->channels; channel++)
+          cell[channel * area] = x[channel];
       }
   }
 }

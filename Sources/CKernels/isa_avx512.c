@@ -1,7 +1,8 @@
 // 512-bit vectors: thirty-two registers hold a 14 × 32 tile.
 #include <immintrin.h>
 #pragma clang attribute push( \
-    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"))), apply_to = function)
+    __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"))),  \
+    apply_to = function)
 #define LANES 16
 #define TILE_ROWS 14
 #define FUSED 1

@@ -6,8 +6,10 @@
 
 /// Depth of the blocks in which long products are summed.
 enum { TK_DEPTH = 256 };
-/// Most activation rows that the dot-product form of a linear layer handles.
+/// Activation rows that meet a weight row at once in the dot-product form of a linear layer.
 enum { TK_DOT_ROWS = 4 };
+/// Most activation rows for which that form is the faster one: it reads the weights as they are.
+enum { TK_DOT_LIMIT = 40 };
 
 typedef struct {
   tk_rows rows;

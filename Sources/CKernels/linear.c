@@ -129,7 +129,8 @@ static void tile_panel(const linear_job *job, tile_range at, const float *b, flo
   }
 }
 
-static void add_bias(const linear_job *job, size_t start, size_t end, size_t first, size_t columns) {
+static void add_bias(const linear_job *job, size_t start, size_t end, size_t first,
+                     size_t columns) {
   if (!job->bias) return;
   for (size_t r = start; r < end; r++) {
     float *y = job->y + r * job->w->rows + first;
@@ -179,13 +180,13 @@ static int divide(linear_job *job, size_t threads) {
 // MARK: - Entry
 
 static size_t worker_floats(const tk_kernels *kernels, size_t rows) {
-  if (rows <= TK_DOT_ROWS) return 0;
+  if (rows <= TK_DOT_LIMIT) return 0;
   size_t columns = (size_t)kernels->tileColumns;
   return TK_DEPTH * GROUP_COLUMNS + (TK_DEPTH + 16) * columns + (size_t)kernels->tileRows * columns;
 }
 
 static size_t packed_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
-  if (rows <= TK_DOT_ROWS) return is_four_bit(w) ? rows * arranged_floats(kernels, w) : 0;
+  if (rows <= TK_DOT_LIMIT) return is_four_bit(w) ? rows * arranged_floats(kernels, w) : 0;
   return round_up(round_up(rows, (size_t)kernels->tileRows) * w->columns, 16);
 }
 
@@ -202,7 +203,7 @@ void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w, c
   job.packedX = scratch;
   job.workerFloats = worker_floats(kernels, rows);
   job.perWorker = job.packedX + packed_floats(kernels, rows, w);
-  if (rows <= TK_DOT_ROWS) {
+  if (rows <= TK_DOT_LIMIT) {
     dot_linear(pool, &job);
     return;
   }

@@ -2,7 +2,7 @@ import CKernels
 import Testing
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #endif
 
 /// One attention problem with its numbers.
@@ -47,7 +47,11 @@ private struct AttentionCase: CustomStringConvertible {
 @Suite("Kernels: attention")
 struct KernelAttentionTests {
   private func naive(
-    _ c: AttentionCase, _ q: [Float], _ new: [[Float]], _ past: [[Float]], scale: Double
+    _ c: AttentionCase,
+    _ q: [Float],
+    _ new: [[Float]],
+    _ past: [[Float]],
+    scale: Double
   ) -> [Double] {
     var out = [Double](repeating: 0, count: c.tokens * c.heads * c.size)
     for token in 0..<c.tokens {
@@ -65,7 +69,9 @@ struct KernelAttentionTests {
         let peak = scores.map(\.0).max() ?? 0
         let sum = scores.reduce(0) { $0 + exp($1.0 - peak) }
         for (score, values, from) in scores {
-          for e in 0..<c.size { out[base + e] += exp(score - peak) / sum * Double(values[from + e]) }
+          for e in 0..<c.size {
+            out[base + e] += exp(score - peak) / sum * Double(values[from + e])
+          }
         }
       }
     }
@@ -87,14 +93,25 @@ struct KernelAttentionTests {
               past[1].withUnsafeBufferPointer { pastV in
                 (c.blocks ?? []).withUnsafeBufferPointer { blocks in
                   var problem = tk_attention(
-                    query: q.baseAddress, keys: k.baseAddress, values: v.baseAddress,
+                    query: q.baseAddress,
+                    keys: k.baseAddress,
+                    values: v.baseAddress,
                     pastKeys: c.pastRows > 0 ? pastK.baseAddress : nil,
                     pastValues: c.pastRows > 0 ? pastV.baseAddress : nil,
-                    blocks: c.blocks == nil ? nil : blocks.baseAddress, out: out.baseAddress,
-                    tokens: c.tokens, heads: c.heads, groups: c.groups, size: c.size,
-                    newRows: c.newRows, pastRows: c.pastRows, position: Int64(c.position),
-                    queryPosition: Int64(c.queryPosition), window: Int64(c.window),
-                    causal: c.causal, scale: scale)
+                    blocks: c.blocks == nil ? nil : blocks.baseAddress,
+                    out: out.baseAddress,
+                    tokens: c.tokens,
+                    heads: c.heads,
+                    groups: c.groups,
+                    size: c.size,
+                    newRows: c.newRows,
+                    pastRows: c.pastRows,
+                    position: Int64(c.position),
+                    queryPosition: Int64(c.queryPosition),
+                    window: Int64(c.window),
+                    causal: c.causal,
+                    scale: scale
+                  )
                   withScratch(tk_attention_scratch(pool.handle, &problem)) {
                     tk_attend(pool.handle, &problem, $0)
                   }
@@ -116,7 +133,13 @@ struct KernelAttentionTests {
       for (heads, groups, size) in [(1, 1, 8), (3, 3, 20), (4, 2, 64), (8, 1, 32), (6, 2, 7)] {
         for keys in [1, 5, 31, 70, 300] {
           let c = AttentionCase(
-            tokens: tokens, heads: heads, groups: groups, size: size, newRows: keys, causal: false)
+            tokens: tokens,
+            heads: heads,
+            groups: groups,
+            size: size,
+            newRows: keys,
+            causal: false
+          )
           check(c, pool, seed: tokens * keys)
         }
       }
@@ -133,8 +156,15 @@ struct KernelAttentionTests {
             for position in [0, 1, 4, 63, 64, 65, 290, 1000] {
               for window in [0, 3, 40] {
                 let c = AttentionCase(
-                  tokens: tokens, heads: heads, groups: groups, size: size, newRows: newRows,
-                  pastRows: pastRows, position: position, window: window)
+                  tokens: tokens,
+                  heads: heads,
+                  groups: groups,
+                  size: size,
+                  newRows: newRows,
+                  pastRows: pastRows,
+                  position: position,
+                  window: window
+                )
                 check(c, pool, seed: position + newRows)
               }
             }
@@ -148,12 +178,21 @@ struct KernelAttentionTests {
   func blocksSeeThemselves(set: String) throws {
     let pool = try KernelPool(set)
     for newRows in [3, 20, 70] {
-      let blocks = (0..<newRows).map { (row: Int) -> Int32 in row % 11 < 4 ? 0 : Int32(1 + row / 11) }
+      let blocks = (0..<newRows).map { (row: Int) -> Int32 in row % 11 < 4 ? 0 : Int32(1 + row / 11)
+      }
       for position in [0, 7, 100] {
         for window in [0, 5, 30] {
           let c = AttentionCase(
-            tokens: newRows, heads: 4, groups: 1, size: 32, newRows: newRows, pastRows: 50,
-            position: position, window: window, blocks: blocks)
+            tokens: newRows,
+            heads: 4,
+            groups: 1,
+            size: 32,
+            newRows: newRows,
+            pastRows: 50,
+            position: position,
+            window: window,
+            blocks: blocks
+          )
           check(c, pool, seed: newRows)
         }
       }
@@ -165,7 +204,14 @@ struct KernelAttentionTests {
     let pool = try KernelPool(set, threads: 3)
     for position in [500, 1024, 1500] {
       let c = AttentionCase(
-        tokens: 1, heads: 8, groups: 1, size: 64, newRows: 1, pastRows: 1024, position: position)
+        tokens: 1,
+        heads: 8,
+        groups: 1,
+        size: 64,
+        newRows: 1,
+        pastRows: 1024,
+        position: position
+      )
       check(c, pool, seed: position)
     }
   }
@@ -190,7 +236,10 @@ struct KernelAttentionTests {
   private typealias BandedShape = (tokens: Int, heads: Int, size: Int, window: Int, count: Int)
 
   private func banded(
-    _ pool: KernelPool, _ inputs: [[Float]], _ relative: [Float], _ s: BandedShape
+    _ pool: KernelPool,
+    _ inputs: [[Float]],
+    _ relative: [Float],
+    _ s: BandedShape
   ) -> [Float] {
     var out = [Float](repeating: .nan, count: inputs[0].count)
     out.withUnsafeMutableBufferPointer { out in
@@ -199,9 +248,18 @@ struct KernelAttentionTests {
           inputs[2].withUnsafeBufferPointer { v in
             relative.withUnsafeBufferPointer { r in
               var problem = tk_banded(
-                query: q.baseAddress, keys: k.baseAddress, values: v.baseAddress,
-                relative: r.baseAddress, out: out.baseAddress, tokens: s.tokens, heads: s.heads,
-                size: s.size, window: s.window, count: s.count, softcap: 50)
+                query: q.baseAddress,
+                keys: k.baseAddress,
+                values: v.baseAddress,
+                relative: r.baseAddress,
+                out: out.baseAddress,
+                tokens: s.tokens,
+                heads: s.heads,
+                size: s.size,
+                window: s.window,
+                count: s.count,
+                softcap: 50
+              )
               tk_attend_banded(pool.handle, &problem)
             }
           }
@@ -212,7 +270,9 @@ struct KernelAttentionTests {
   }
 
   private func naiveBanded(
-    _ inputs: [[Float]], _ relative: [Float], _ s: BandedShape
+    _ inputs: [[Float]],
+    _ relative: [Float],
+    _ s: BandedShape
   ) -> [Double] {
     var out = [Double](repeating: 0, count: inputs[0].count)
     let stride = s.heads * s.size

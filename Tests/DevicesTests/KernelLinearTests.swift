@@ -4,7 +4,11 @@ import Testing
 @Suite("Kernels: linear layers")
 struct KernelLinearTests {
   private func run(
-    _ x: [Float], _ rows: Int, _ weight: StoredMatrix, bias: [Float]?, _ pool: KernelPool
+    _ x: [Float],
+    _ rows: Int,
+    _ weight: StoredMatrix,
+    bias: [Float]?,
+    _ pool: KernelPool
   ) -> [Float] {
     var y = [Float](repeating: .nan, count: rows * weight.rows)
     weight.withMatrix { matrix in
@@ -16,7 +20,11 @@ struct KernelLinearTests {
   }
 
   private func difference(
-    _ y: [Float], _ x: [Float], _ rows: Int, _ weight: StoredMatrix, bias: [Float]?
+    _ y: [Float],
+    _ x: [Float],
+    _ rows: Int,
+    _ weight: StoredMatrix,
+    bias: [Float]?
   ) -> Double {
     var want: [Double] = []
     var size: [Double] = []
@@ -41,7 +49,7 @@ struct KernelLinearTests {
     let isDense = [TK_F32, TK_F16, TK_BF16, TK_INT8_ROW].contains(format)
     let depths = isDense ? [1, 7, 33, 100, 257, 530] : [32, 96, 160, 288, 544]
     let pool = try KernelPool(set)
-    let rowCounts = [1, 2, 3, 4, 5, 7, 13, 14, 15, 27, 40]
+    let rowCounts = [1, 2, 3, 4, 5, 7, 14, 27, 40, 41, 43]
     var seed = 1
     for depth in depths {
       for columns in [1, 2, 5, 17, 33, 67, 130] {
@@ -76,7 +84,7 @@ struct KernelLinearTests {
   @Test(arguments: kernelSets)
   func resultsDoNotDependOnThreads(set: String) throws {
     for format in StoredMatrix.formats {
-      for rows in [1, 3, 9, 250] {
+      for rows in [1, 3, 9, 41, 250] {
         let weight = StoredMatrix(format, 203, 288, seed: rows)
         var noise = Noise(5)
         let x = noise.floats(rows * 288)
@@ -88,14 +96,14 @@ struct KernelLinearTests {
     }
   }
 
-  @Test(arguments: kernelSets, [1, 6])
+  @Test(arguments: kernelSets, [1, 6, 44])
   func extremeNumbersStay(set: String, rows: Int) throws {
     let pool = try KernelPool(set)
     for format in [TK_F32, TK_BF16, TK_INT8_BLOCK32] {
       let weight = StoredMatrix(format, 40, 96, seed: 9)
       var noise = Noise(3)
       let plain = noise.floats(rows * 96)
-      for value in [Float.infinity, -.infinity, .nan, 1e38, 1e-40, 1e-30] {
+      for value in [Float.infinity, -.infinity, .nan, 1e38, Float.leastNonzeroMagnitude, 1e-30] {
         var x = plain
         x[5] = value
         let y = run(x, rows, weight, bias: nil, pool)

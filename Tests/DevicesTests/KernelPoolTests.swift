@@ -8,11 +8,14 @@ struct KernelPoolTests {
     var seen = [Int32](repeating: 0, count: count)
     seen.withUnsafeMutableBufferPointer { seen in
       tk_pool_run(
-        pool, Int32(count),
+        pool,
+        Int32(count),
         { context, task, worker in
           guard let seen = context?.assumingMemoryBound(to: Int32.self) else { return }
           seen[Int(task)] += 1 + 1000 * worker
-        }, seen.baseAddress)
+        },
+        seen.baseAddress
+      )
     }
     return (seen.map { $0 % 1000 }, seen.map { $0 / 1000 })
   }
@@ -66,36 +69,59 @@ struct KernelPoolTests {
         weight.withUnsafeBufferPointer { weight in
           y.withUnsafeMutableBufferPointer { y in
             var problem = tk_conv(
-              x: x.baseAddress, weight: weight.baseAddress, y: y.baseAddress, height: height,
-              width: width, channels: channels, outputs: outputs, kernelHeight: kernel,
-              kernelWidth: kernel, stride: stride, padding: padding)
+              x: x.baseAddress,
+              weight: weight.baseAddress,
+              y: y.baseAddress,
+              height: height,
+              width: width,
+              channels: channels,
+              outputs: outputs,
+              kernelHeight: kernel,
+              kernelWidth: kernel,
+              stride: stride,
+              padding: padding
+            )
             withScratch(tk_conv_scratch(pool.handle, &problem)) {
               tk_conv2d(pool.handle, &problem, $0)
             }
           }
         }
       }
-      var want: [Double] = []
-      for row in 0..<rows {
-        for column in 0..<columns {
-          for out in 0..<outputs {
-            var sum = 0.0
-            for c in 0..<channels {
-              for i in 0..<kernel {
-                for j in 0..<kernel {
-                  let (r, s) = (row * stride + i - padding, column * stride + j - padding)
-                  guard r >= 0, r < height, s >= 0, s < width else { continue }
-                  let tap = ((out * channels + c) * kernel + i) * kernel + j
-                  sum += Double(x[(r * width + s) * channels + c]) * Double(weight[tap])
-                }
-              }
-            }
-            want.append(sum)
-          }
-        }
-      }
+      let want = naive(
+        x,
+        weight,
+        (height, width, channels),
+        (outputs, kernel, stride, padding),
+        rows,
+        columns
+      )
       #expect(worst(y, want) { _ in 40 * KernelTolerance.product } <= 1)
     }
+  }
+
+  private func naive(
+    _ x: [Float],
+    _ weight: [Float],
+    _ image: (height: Int, width: Int, channels: Int),
+    _ shape: (outputs: Int, kernel: Int, stride: Int, padding: Int),
+    _ rows: Int,
+    _ columns: Int
+  ) -> [Double] {
+    var sums: [Double] = []
+    for cell in 0..<rows * columns * shape.outputs {
+      let (place, out) = (cell / shape.outputs, cell % shape.outputs)
+      var sum = 0.0
+      for tap in 0..<image.channels * shape.kernel * shape.kernel {
+        let (c, i) = (tap / shape.kernel / shape.kernel, tap / shape.kernel % shape.kernel)
+        let r = place / columns * shape.stride + i - shape.padding
+        let s = place % columns * shape.stride + tap % shape.kernel - shape.padding
+        guard r >= 0, r < image.height, s >= 0, s < image.width else { continue }
+        let factor = weight[out * image.channels * shape.kernel * shape.kernel + tap]
+        sum += Double(x[(r * image.width + s) * image.channels + c]) * Double(factor)
+      }
+      sums.append(sum)
+    }
+    return sums
   }
 
   @Test(arguments: kernelSets)

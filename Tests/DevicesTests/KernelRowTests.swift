@@ -2,13 +2,14 @@ import CKernels
 import Testing
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #endif
 
 @Suite("Kernels: rows and elements")
 struct KernelRowTests {
   private static let extremes: [Float] = [
-    0, -0.0, 1, -1, 1e-30, -1e-30, 1e-42, 20, -20, 87, -87, 88.5, -88.5, 89, -104, 200, -200, 1e30,
+    0, -0.0, 1, -1, 1e-30, -1e-30, .leastNonzeroMagnitude, 20, -20, 87, -87, 88.5, -88.5, 89, -104,
+    200, -200, 1e30,
     -1e30, .infinity, -.infinity, .nan, .greatestFiniteMagnitude, 0.5,
   ]
 
@@ -20,7 +21,10 @@ struct KernelRowTests {
   }
 
   private func check(
-    _ got: [Float], _ x: [Float], _ name: String, of want: (Double) -> Double
+    _ got: [Float],
+    _ x: [Float],
+    _ name: String,
+    of want: (Double) -> Double
   ) {
     let want = x.map { want(Double($0)) }
     let off = worst(got, want) { max(abs(want[$0]), 1) * KernelTolerance.element }
@@ -121,7 +125,10 @@ struct KernelRowTests {
   }
 
   private func naiveNorm(
-    _ x: [Float], _ weight: [Float]?, _ width: Int, centred: Bool
+    _ x: [Float],
+    _ weight: [Float]?,
+    _ width: Int,
+    centred: Bool
   ) -> [Double] {
     var out: [Double] = []
     for start in stride(from: 0, to: x.count, by: width) {

@@ -14,7 +14,9 @@ enum KernelTolerance {
 }
 
 /// Instruction sets this processor runs.
-let kernelSets: [String] = ["portable", "avx2", "avx512"].filter { (name: String) -> Bool in tk_rows_named(name) != nil }
+let kernelSets: [String] = ["portable", "avx2", "avx512"].filter { (name: String) -> Bool in
+  tk_rows_named(name) != nil
+}
 
 /// A pool that uses one instruction set.
 final class KernelPool {
@@ -148,7 +150,11 @@ struct StoredMatrix {
   func withMatrix<R>(_ body: (inout tk_matrix) -> R) -> R {
     bytes.withUnsafeBytes {
       var matrix = tk_matrix(
-        data: $0.baseAddress, format: format, rows: rows, columns: columns)
+        data: $0.baseAddress,
+        format: format,
+        rows: rows,
+        columns: columns
+      )
       return body(&matrix)
     }
   }

@@ -129,7 +129,9 @@ static void read_all(void *context) {
   limit *l = context;
   tk_pool_run(l->pool, 256, read_task, l);
 }
-static void nothing(void *context, int task, int worker) { (void)context, (void)task, (void)worker; }
+static void nothing(void *context, int task, int worker) {
+  (void)context, (void)task, (void)worker;
+}
 static void empty_loops(void *context) {
   limit *l = context;
   for (int i = 0; i < 1000; i++) tk_pool_run(l->pool, 64, nothing, l);
@@ -199,7 +201,8 @@ static void fill(linear *l, size_t total) {
     memset(data, 0x2c, total);
 }
 
-static void linears(tk_pool *pool, size_t rows, size_t n, size_t k, int format, bool cold, int runs) {
+static void linears(tk_pool *pool, size_t rows, size_t n, size_t k, int format, bool cold,
+                    int runs) {
   linear l = {pool, reserve(rows * k * 4), reserve(rows * n * 4), {0}, rows, 1, 0, NULL, 0};
   l.w = (tk_matrix){NULL, (tk_format)format, n, k};
   l.bytes = matrix_bytes(l.w.format, n, k);

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Builds the kernels as a release build does and times them.
 #   Tools/kernels/bench.sh {avx512|avx2|portable} THREADS {limits|quick|gemm|gemv|attention|rows}...
+# or, for one shape and a format's number, with weights from memory or from the caches:
+#   Tools/kernels/bench.sh SET THREADS {one|hot} ROWS OUTPUTS DEPTH FORMAT
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${TMPDIR:-/tmp}/troika-kernel-bench

@@ -150,7 +150,9 @@ struct Generator {
     var position = start
     while position < rows.count {
       if callbacks.isCancelled() { return nil }
-      callbacks.progress(RequestProgress(stage: "prefill", done: position - start, total: rows.count - start))
+      callbacks.progress(
+        RequestProgress(stage: "prefill", done: position - start, total: rows.count - start)
+      )
       let end = rows.batchEnd(
         from: position,
         limit: session.batch,

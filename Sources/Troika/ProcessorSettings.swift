@@ -49,7 +49,9 @@ public struct ProcessorSettings: Sendable {
   ) throws {
     guard let vision, let root else { return }
     for (key, geometry) in [("image_processor", image), ("video_processor", video)]
-    where try root.optional(key) != nil && geometry.patchSize != vision.patchSize || geometry.poolingKernel != vision.poolingKernel {
+    where try root.optional(key) != nil && geometry.patchSize != vision.patchSize
+      || geometry.poolingKernel != vision.poolingKernel
+    {
       throw try root.member(key).mismatch(
         "patches of \(vision.patchSize) pooled \(vision.poolingKernel) x \(vision.poolingKernel)",
         came: "patches of \(geometry.patchSize) pooled \(geometry.poolingKernel) x "
@@ -65,7 +67,9 @@ public struct ProcessorSettings: Sendable {
       throw try node.member(key).mismatch("0, the only value supported")
     }
     for key in ["per_bin_mean", "per_bin_stddev"] {
-      if let given = try node.optional(key) { throw given.mismatch("null, the only value supported") }
+      if let given = try node.optional(key) {
+        throw given.mismatch("null, the only value supported")
+      }
     }
     mel.samplingRate = try node.integer("sampling_rate", or: mel.samplingRate)
     mel.frameLength = try node.integer("frame_length", or: mel.frameLength)

@@ -93,7 +93,8 @@ final class ProgramStore: @unchecked Sendable {
       }
       units[node.id] = .cpu
       fallbacks.append(
-        Fallback(program: graph.name, node: node.name, wanted: wanted, reason: reason))
+        Fallback(program: graph.name, node: node.name, wanted: wanted, reason: reason)
+      )
     }
     // A view of a constant belongs to whoever reads it.
     for node in written.nodes.reversed() where !node.isSource && written.isConstant(node.id) {

@@ -19,7 +19,8 @@ public enum TroikaError: Error, Hashable, Sendable, CustomStringConvertible {
       "prompt: \(tokens) tokens\(detail) and one to generate do not fit a context of \(context)"
     case .emptyPrompt: "prompt: expected text or media, got nothing"
     case .option(let name, let expected, let got): "\(name): expected \(expected), got \(got)"
-    case .notANumber(let step): "model: expected numbers as logits, came NaN or infinity at generated token \(step)"
+    case .notANumber(let step):
+      "model: expected numbers as logits, came NaN or infinity at generated token \(step)"
     }
   }
 }

@@ -13,7 +13,9 @@ enum CPUSteps {
     }
     let types = [node.type] + node.inputs.map { graph.nodes[$0].type }
     let isMatrix = node.op == .linear || node.op == .gather
-    guard isMatrix || types.allSatisfy({ $0.dtype == .f32 || $0.dtype == .i32 || isBound($0, node, graph) })
+    guard
+      isMatrix
+        || types.allSatisfy({ $0.dtype == .f32 || $0.dtype == .i32 || isBound($0, node, graph) })
     else {
       throw .declined(unit: "cpu", node: node.name, reason: "no kernel for \(types[0])")
     }

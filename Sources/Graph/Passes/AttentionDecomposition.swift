@@ -19,10 +19,16 @@ public struct AttentionDecomposition: Pass {
       switch node.op {
       case .attention(let scale):
         var writer = Writer(graph: result, name: node.name)
-        let mask = inputs.count > 3
+        let mask =
+          inputs.count > 3
           ? try writer.add(.countMask(rows: writer.shape(inputs[1])[0]), [inputs[3]], "mask") : nil
         let output = try writer.attention(
-          inputs[0], keys: inputs[1], values: inputs[2], mask: mask, scale: scale)
+          inputs[0],
+          keys: inputs[1],
+          values: inputs[2],
+          mask: mask,
+          scale: scale
+        )
         result = writer.graph
         return output
       case .cachedAttention(let scale, let window):
@@ -40,7 +46,12 @@ public struct AttentionDecomposition: Pass {
         let keys = try writer.joined(inputs[1], inputs[3], "keys")
         let values = try writer.joined(inputs[2], inputs[4], "values")
         let output = try writer.attention(
-          inputs[0], keys: keys, values: values, mask: mask, scale: scale)
+          inputs[0],
+          keys: keys,
+          values: values,
+          mask: mask,
+          scale: scale
+        )
         result = writer.graph
         return output
       default: return nil

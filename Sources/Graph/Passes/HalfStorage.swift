@@ -47,6 +47,8 @@ extension Graph {
   func readsAsMatrix(_ constant: Int) -> Bool {
     let readers = nodes.filter { $0.inputs.contains(constant) }
     return !readers.isEmpty
-      && readers.allSatisfy { $0.op == .linear && $0.inputs[1] == constant && $0.inputs[0] != constant }
+      && readers.allSatisfy {
+        $0.op == .linear && $0.inputs[1] == constant && $0.inputs[0] != constant
+      }
   }
 }

@@ -36,7 +36,8 @@ struct GreedyComparison {
     let gap = abs(reference[wanted] - reference[choice])
     if gap > 2 * error { holds = false }
     notes.append(
-      "token \(step): \(choice) for \(wanted), f32 gap \(gap), largest error \(error)")
+      "token \(step): \(choice) for \(wanted), f32 gap \(gap), largest error \(error)"
+    )
     return true
   }
 

@@ -12,7 +12,7 @@ extension Verification {
       let prompt = try folder.encoder.encode([
         .text(try entry.string("text"), parseSpecial: true)
       ])
-      try verifyDecoder("text", name, prompt, features: [], goldens, collect)
+      try verifyDecoder("text", name, prompt, PromptFeatures(), goldens, collect)
     }
     try verifyFrequencies(goldens, collect)
   }
@@ -41,12 +41,16 @@ extension Verification {
         mediaStyle: MediaStyle(rawValue: try entry.string("style", or: "plain")) ?? .plain,
         thinking: try entry.bool("thinking", or: false)
       )
-      let (extents, features) = try encodeMedia(conversation)
+      let (extents, features) = try encodeMedia(conversation, try encoders())
+      let single =
+        isHalf(.vision) || isHalf(.audio)
+        ? try encodeMedia(conversation, singleEncoders).1 : features
       let prompt = try folder.encoder.encode(
         try template.pieces(conversation.messages),
         extents: extents
       )
       let ordered = prompt.spans.compactMap { features[$0.medium]?[$0.frame] }
+      let singles = prompt.spans.compactMap { single[$0.medium]?[$0.frame] }
       let types = try goldens.integers("\(name).mm_token_type_ids")
       collect(
         .exact(
@@ -56,14 +60,15 @@ extension Verification {
           "expected \(types.count) types, got \(prompt.typeIDs.count)"
         )
       )
-      try verifyDecoder("multimodal", name, prompt, features: ordered, goldens, collect)
+      let both = PromptFeatures(placed: ordered, single: singles)
+      try verifyDecoder("multimodal", name, prompt, both, goldens, collect)
     }
   }
 
   private func encodeMedia(
-    _ conversation: GoldenConversation
+    _ conversation: GoldenConversation,
+    _ encoders: Encoders
   ) throws -> ([Medium: MediaExtent], [Medium: [Value]]) {
-    let encoders = try encoders()
     var extents: [Medium: MediaExtent] = [:]
     var features: [Medium: [Value]] = [:]
     for (medium, name) in conversation.names {
@@ -94,7 +99,7 @@ extension Verification {
     _ stage: String,
     _ name: String,
     _ prompt: EncodedPrompt,
-    features: [Value],
+    _ features: PromptFeatures,
     _ goldens: SafetensorsFile,
     _ collect: (Check) -> Void
   ) throws {
@@ -107,10 +112,17 @@ extension Verification {
     let text = folder.model.configuration.text
     let golden = try goldens.integers("\(name).greedy_ids")
     let session = try session(length: ids.count, steps: golden.count)
+    let padToken = text.padToken
     let rows = PromptRows(
       prompt,
-      features: features,
-      padToken: text.padToken,
+      features: features.placed,
+      padToken: padToken,
+      mediaPerLayer: .pad
+    )
+    let singles = PromptRows(
+      prompt,
+      features: features.single,
+      padToken: padToken,
       mediaPerLayer: .pad
     )
     let layers = text.layers.indices.map { "layers.\($0)" }
@@ -122,7 +134,7 @@ extension Verification {
       taps: taps
     )
     try compare(stage, name, result, layers, goldens, collect)
-    try verifyGreedy(stage, name, session, result, golden, rows, collect)
+    try verifyGreedy(stage, name, session, result, golden, singles, collect)
   }
 
   private func compare(
@@ -166,22 +178,26 @@ extension Verification {
     }
   }
 
+  /// Programs of the f32 unit, for comparison.
+  private var singleStore: ProgramStore {
+    ProgramStore(
+      model: folder.model,
+      weights: folder.weights,
+      registry: registry,
+      placement: Placement()
+    )
+  }
+
+  private var singleEncoders: Encoders { Encoders(store: singleStore, model: folder.model) }
+
   /// A session for a prompt of a length, on the placement or on the f32 unit.
   private func session(
     length: Int,
     steps: Int,
     inSingle: Bool = false
   ) throws -> DecoderSession {
-    let store =
-      inSingle
-      ? ProgramStore(
-        model: folder.model,
-        weights: folder.weights,
-        registry: registry,
-        placement: Placement()
-      ) : store
-    return try DecoderSession(
-      store: store,
+    try DecoderSession(
+      store: inSingle ? singleStore : store,
       text: folder.model.text,
       layout: layout,
       placement: inSingle ? Placement() : placement,
@@ -197,16 +213,18 @@ extension Verification {
     _ session: DecoderSession,
     _ prefill: DecoderSession.Result,
     _ golden: [Int],
-    _ rows: PromptRows,
+    _ singles: PromptRows,
     _ collect: (Check) -> Void
   ) throws {
     let isHalf = decodesInHalf || isHalf(.vision) || isHalf(.audio)
     var greedy = GreedyComparison(golden: golden, isExact: !isHalf)
     let width = folder.model.configuration.text.vocabularySize
     var logits = Array((prefill.logits?.floats ?? []).suffix(width))
-    let single = isHalf ? try self.session(length: rows.count, steps: golden.count, inSingle: true) : nil
+    let single =
+      isHalf ? try self.session(length: singles.count, steps: golden.count, inSingle: true) : nil
     var reference =
-      try single?.step(rows.rows(0..<rows.count), wanted: .last, phase: .prefill).logits?.floats
+      try single?.step(singles.rows(0..<singles.count), wanted: .last, phase: .prefill).logits?
+      .floats
       ?? []
     for token in golden {
       guard try greedy.add(logits, reference) else { break }
@@ -221,4 +239,12 @@ extension Verification {
     }
     collect(greedy.check(stage, "\(name) greedy \(golden.count)"))
   }
+}
+
+/// Features of a prompt's media, in the order of their places.
+private struct PromptFeatures {
+  /// From the placement that is verified.
+  var placed: [Value] = []
+  /// From the f32 unit.
+  var single: [Value] = []
 }

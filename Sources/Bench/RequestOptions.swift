@@ -1,3 +1,4 @@
+import Devices
 import Foundation
 import Graph
 import Models
@@ -8,7 +9,7 @@ struct RequestOptions {
   static let valued: Set<String> = [
     "model", "system", "image", "video", "audio", "fps", "max-frames", "frame-sampling",
     "placement", "gpu", "max-tokens", "context", "temperature", "top-k", "top-p", "seed",
-    "media-ple", "media-style", "threads", "chunks", "prefill",
+    "media-ple", "media-style", "threads", "chunks", "prefill", "kernels",
   ]
   static let repeated: Set<String> = ["image", "video", "audio"]
   static let switches: Set<String> = ["include-audio", "no-fallback", "thinking", "raw", "json"]
@@ -26,6 +27,7 @@ struct RequestOptions {
       --placement P       cpu (default), reference, vision=UNIT,chunks=UNIT,…
       --no-fallback       a program that its unit refuses is an error
       --threads N         worker threads of the cpu unit (all processors)
+      --kernels NAME      avx512, avx2 or portable (the best this processor has)
       --chunks N,…        exclusive ends of the decoder's programs
       --prefill N         tokens of a prefill batch at most (512)
       --context N         positions of the caches (8192 at most by default)
@@ -59,6 +61,7 @@ struct RequestOptions {
 
   /// Loads the model, cuts checked against it.
   func loadModel() async throws -> Troika {
+    if let kernels = arguments["kernels"] { try CPUUnit.useKernels(kernels) }
     var options = try load()
     let path = try arguments.required("model")
     if let text = arguments["chunks"] {

@@ -26,6 +26,15 @@ public final class CPUUnit: ComputeUnit {
     rules: [UnitRule("argmax is done while sampling", source: "this project", .kinds(["argmax"]))]
   )
 
+  /// Makes kernels use one instruction set from now on: `avx512`, `avx2` or `portable`.
+  ///
+  /// - Throws: `DeviceError.unavailable` where this processor lacks it.
+  public static func useKernels(_ name: String) throws(DeviceError) {
+    guard tk_use(name) else {
+      throw .unavailable(unit: "cpu", reason: "this processor has no \(name) kernels")
+    }
+  }
+
   /// Threads that work on one launch.
   public var threads: Int { pool.threads }
 

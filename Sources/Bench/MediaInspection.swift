@@ -54,7 +54,8 @@ struct MediaInspection {
       : timeline.reference(numFrames: processor?.referenceFrames ?? 32)
     let tokens: Int
     do {
-      tokens = try processor?.frameTokens(width: reader.width, height: reader.height)
+      tokens =
+        try processor?.frameTokens(width: reader.width, height: reader.height)
         ?? Self.e2bFrameTokens(reader)
     } catch {
       throw MediaError.unsupported(path: path, format: "video", reason: "\(error)")

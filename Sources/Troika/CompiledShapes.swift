@@ -13,7 +13,11 @@ struct CompiledShapes: Hashable, Sendable {
 
   /// Shapes for a placement.
   ///
-  /// - Parameter batch: tokens of a prefill batch at most.
+  /// - Parameters:
+  ///   - placement: where each part runs.
+  ///   - layout: the decoder's programs.
+  ///   - registry: the units.
+  ///   - batch: tokens of a prefill batch at most.
   /// - Throws: where a unit is not available.
   init(
     _ placement: Placement,

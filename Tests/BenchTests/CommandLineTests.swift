@@ -64,7 +64,7 @@ import Testing
     (["generate", "--model", GoldenFolder.model, ""], 65),
     (["generate", "--model", GoldenFolder.model, "--chunks", "3,5", "hi"], 64),
     (["generate", "--model", GoldenFolder.model, "--context", "4", "hello there you"], 65),
-    (["generate", "--model", GoldenFolder.model, "--placement", "gpu", "hi"], 69),
+    (["generate", "--model", GoldenFolder.model, "--kernels", "sse9", "hi"], 69),
     (["generate", "--model", GoldenFolder.model, "--image", "/nonexistent.png", "hi"], 65),
     (["generate", "--model", GoldenFolder.model, "look at <|image|>"], 65),
     (["inspect", "/nonexistent"], 65), (["inspect"], 64),

@@ -15,6 +15,11 @@ public struct OpProblem: Sendable, CustomStringConvertible {
 
   /// The name.
   public var description: String { name }
+
+  /// The same problem with another program.
+  public func replacing(_ graph: Graph) -> OpProblem {
+    OpProblem(name: name, graph: graph, weights: weights, floats: floats, integers: integers)
+  }
 }
 
 /// Writes a problem down the way models are written.

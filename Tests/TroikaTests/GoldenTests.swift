@@ -38,6 +38,13 @@ import Testing
     #expect(failures.isEmpty, "\(failures.first.map { "\($0)" } ?? "")")
   }
 
+  @Test(arguments: ["chunks=neuralEngine", "neuralEngine", "vision=gpu:emulated", "gpu:emulated"])
+  func halfPlacementsHoldTheirGates(_ placement: String) throws {
+    let (count, failures) = try Self.failures(placement)
+    #expect(count == 520)
+    #expect(failures.isEmpty, "\(failures.first.map { "\($0)" } ?? "")")
+  }
+
   @Test func aDamagedGoldenIsRefused() throws {
     let copy = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.copyItem(atPath: GoldenFolder.tiny, toPath: copy.path)

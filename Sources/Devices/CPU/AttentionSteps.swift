@@ -94,7 +94,9 @@ struct BandedAttentionStep: CPUStep {
   }
 }
 
-/// Writes new rows into a cache. Runs after everything that reads the cache as it was.
+/// Writes new rows into a cache.
+///
+/// Runs after everything that reads the cache as it was.
 struct CacheUpdateStep: CPUStep {
   let node: Int
   private let inputs: [Int]

@@ -208,8 +208,9 @@ struct CPULowering {
     return (offsets, scratch, plan.byteCount)
   }
 
-  /// Results of row operations that may overwrite their first operand: it dies there, has the same
-  /// size, and no one else reads it afterwards. Maps each to the value whose memory it takes.
+  /// Results of row operations that take their first operand's memory, with the value that had it.
+  ///
+  /// The operand dies there, has the same size, and nothing else reads it.
   private func inPlace(
     _ steps: [any CPUStep],
     _ lifetimes: [Int: ClosedRange<Int>]

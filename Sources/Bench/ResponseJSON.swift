@@ -1,3 +1,4 @@
+import Devices
 import Graph
 import Models
 import Troika
@@ -12,9 +13,17 @@ enum ResponseJSON {
       ("cachedTokens", .integer(response.cachedTokens)),
       ("softTokens", .integer(response.softTokens)),
       ("finishReason", .string(response.finishReason.rawValue)),
+      ("memory", memory(response)),
       ("timings", timings(response.timings)),
       ("timeline", timeline(response.timeline)),
       ("warnings", .array(response.warnings.map { .string($0) })),
+    ])
+  }
+
+  private static func memory(_ response: Response) -> JSONValue {
+    .object(fields: [
+      ("plannedBytes", .integer(response.plannedByteCount)),
+      ("peakResidentBytes", .integer(HostMachine.peakResidentByteCount)),
     ])
   }
 

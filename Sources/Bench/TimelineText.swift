@@ -1,3 +1,4 @@
+import Devices
 import Graph
 import Models
 import Troika
@@ -38,6 +39,10 @@ enum TimelineText {
       "\(response.promptTokens) prompt tokens (\(response.softTokens) soft), first token after "
         + "\(milliseconds(timings.firstTokenNanoseconds)) ms, then "
         + "\(Format.fixed(rate, 1)) tokens/s"
+    )
+    lines.append(
+      "memory: \(response.plannedByteCount >> 20) MiB planned, "
+        + "\(HostMachine.peakResidentByteCount >> 20) MiB resident at most"
     )
     return lines.joined(separator: "\n")
   }

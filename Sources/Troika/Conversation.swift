@@ -48,6 +48,7 @@ public final class Conversation: @unchecked Sendable {
       var response = try troika.generator(callbacks)
         .run(request, in: session, history: &history)
       response.timings.loadNanoseconds = troika.loadNanoseconds
+      response.plannedByteCount = troika.store.plannedByteCount + session.cacheByteCount
       return response
     } catch {
       // The caches may hold half a step.

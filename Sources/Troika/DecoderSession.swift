@@ -65,6 +65,9 @@ final class DecoderSession {
     }
   }
 
+  /// Bytes of the caches.
+  var cacheByteCount: Int { caches.values.reduce(0) { $0 + $1.type.byteCount } }
+
   /// Forgets everything from `position` on.
   ///
   /// - Returns: whether the caches still hold what the window before it needs.

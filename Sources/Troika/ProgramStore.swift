@@ -32,6 +32,7 @@ final class ProgramStore: @unchecked Sendable {
   private let lock = NSLock()
   private var programs: [Key: Program] = [:]
   private var order: [Key] = []
+  private var forecast = MemoryForecast()
   /// Operations that another unit runs than the one they were placed on.
   private var audit: [Fallback] = []
   /// Programs kept at most; shapes of prompts vary without end.
@@ -61,8 +62,16 @@ final class ProgramStore: @unchecked Sendable {
     for fallback in placed.fallbacks { audit.append(fallback) }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[key] = program
+    forecast.add(program)
     order.append(key)
     return program
+  }
+
+  /// Bytes that the plans of all programs so far predict.
+  var plannedByteCount: Int {
+    lock.lock()
+    defer { lock.unlock() }
+    return forecast.byteCount
   }
 
   /// What was sent away so far, one entry for each operation of each program.

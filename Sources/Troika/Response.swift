@@ -35,6 +35,9 @@ public struct Response: Sendable {
   public var softTokens = 0
   /// Why generation ended.
   public var finishReason = FinishReason.stop
+  /// Bytes that the plans of the programs run so far predict: weights read whole, intermediate
+  /// results, values between programs, caches.
+  public var plannedByteCount = 0
   /// How long each part took.
   public var timings = Timings()
   /// What ran where and when.

@@ -46,6 +46,12 @@ public struct HostMachine: Hashable, Sendable {
     return all.isEmpty ? [] : (0..<count).map { all[$0 % all.count] }
   }
 
+  /// The most bytes of this process that were in memory at once, mapped files included.
+  public static var peakResidentByteCount: Int {
+    let peak = field("VmHWM", in: text("/proc/self/status"))
+    return (Int(peak?.prefix { $0.isNumber } ?? "0") ?? 0) << 10
+  }
+
   private static func text(_ path: String) -> String {
     (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
   }

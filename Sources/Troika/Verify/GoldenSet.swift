@@ -35,6 +35,12 @@ final class GoldenSet {
     return path
   }
 
+  /// The path of a folder all of whose files are what the manifest says.
+  func folder(_ name: String) throws -> String {
+    for file in digests.keys.sorted() where file.hasPrefix(name + "/") { _ = try path(file) }
+    return folder + "/" + name
+  }
+
   func json(_ name: String) throws -> JSONNode { try JSONNode(file: try path(name)) }
 
   func tensors(_ stage: String) throws -> SafetensorsFile {

@@ -14,7 +14,7 @@ extension Verification {
       }
       return try set.path("media/images/\(name).png")
     case "audio": return try set.path("media/audio/\(name).wav")
-    default: return set.folder + "/media/videos/\(name)"
+    default: return try set.folder("media/videos/\(name)")
     }
   }
 

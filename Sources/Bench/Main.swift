@@ -12,7 +12,6 @@ enum Main {
   ]
 
   static func main() async {
-    signal(SIGPIPE, SIG_IGN)
     exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }
 

@@ -7,6 +7,8 @@ public final class Conversation: @unchecked Sendable {
   private let lock = NSLock()
   private var session: DecoderSession?
   private var history: [PromptKey] = []
+  /// Media that earlier turns decoded.
+  private var loaded: [MediaSource: LoadedMedium] = [:]
 
   /// A conversation over a loaded model.
   ///
@@ -46,7 +48,7 @@ public final class Conversation: @unchecked Sendable {
     self.session = session
     do {
       var response = try troika.generator(callbacks)
-        .run(request, in: session, history: &history)
+        .run(request, in: session, history: &history, loaded: &loaded)
       response.timings.loadNanoseconds = troika.loadNanoseconds
       response.plannedByteCount = troika.store.plannedByteCount + session.cacheByteCount
       return response

@@ -13,13 +13,14 @@ struct Generator {
   func run(
     _ request: Request,
     in session: DecoderSession,
-    history: inout [PromptKey]
+    history: inout [PromptKey],
+    loaded: inout [MediaSource: LoadedMedium]
   ) throws -> Response {
     let start = MonotonicClock.nanoseconds
     var response = Response()
     try check(request)
     var sampler = try Sampler(request.options.sampling)
-    let (prompt, media) = try prepare(request, &response)
+    let (prompt, media) = try prepare(request, &loaded, &response)
     response.timings.decodeMediaNanoseconds = MonotonicClock.nanoseconds - start
     let keys = PromptKey.keys(of: prompt, media: request.media)
     let reused = reuse(keys, in: session, history: &history)
@@ -61,11 +62,10 @@ struct Generator {
         got: "\(request.options.maxTokens)"
       )
     }
-    let hasContent = request.messages.contains { message in
-      message.content.contains { part in
-        if case .text(let text) = part { return text.contains { !$0.isWhitespace } }
-        return true
-      }
+    let said = request.messages.last?.content ?? []
+    let hasContent = said.contains { part in
+      if case .text(let text) = part { return text.contains { !$0.isWhitespace } }
+      return true
     }
     guard hasContent else { throw .emptyPrompt }
   }
@@ -75,6 +75,7 @@ struct Generator {
   /// - Throws: also where the prompt does not fit, before anything is encoded.
   private func prepare(
     _ request: Request,
+    _ known: inout [MediaSource: LoadedMedium],
     _ response: inout Response
   ) throws -> (EncodedPrompt, [Medium: LoadedMedium]) {
     let loader = MediaLoader(processor: folder.processor)
@@ -83,8 +84,14 @@ struct Generator {
       ($0.key.kind.rawValue, $0.key.index) < ($1.key.kind.rawValue, $1.key.index)
     }
     for (medium, source) in order {
-      let loaded = try loader.load(source)
-      response.warnings += loaded.warnings
+      let loaded: LoadedMedium
+      if let earlier = known[source] {
+        loaded = earlier
+      } else {
+        loaded = try loader.load(source)
+        known[source] = loaded
+        response.warnings += loaded.warnings
+      }
       media[medium] = loaded
     }
     var template = folder.template

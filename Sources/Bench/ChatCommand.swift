@@ -85,7 +85,10 @@ private struct ChatLoop {
     let isTerminal = isatty(STDIN_FILENO) == 1
     while true {
       if isTerminal { Output.write("> ") }
-      guard let line = readLine() else { break }
+      guard let line = readLine() else {
+        if !waiting.isEmpty { Output.warning("\(waiting.count) media were not sent with any turn") }
+        break
+      }
       let text = line.trimmingCharacters(in: .whitespaces)
       if text.isEmpty && waiting.isEmpty { continue }
       let (word, rest) = Self.command(text)

@@ -3,6 +3,14 @@ import Models
 
 /// Files that a command writes.
 enum FileOutput {
+  /// Refuses a path whose folder cannot take a file, before anything is computed.
+  static func check(_ path: String) throws {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard FileManager.default.isWritableFile(atPath: folder) else {
+      throw FileOutputError(path: path)
+    }
+  }
+
   /// Writes a text in one go: the file is whole or not there.
   static func write(_ text: String, to path: String) throws {
     do {

@@ -1,3 +1,4 @@
+import Devices
 import Foundation
 import Graph
 import Models
@@ -28,8 +29,15 @@ enum GenerateCommand: Command {
       repeated: RequestOptions.repeated,
       switches: RequestOptions.switches.union(["timeline"])
     )
+    if arguments["gpu"] != nil {
+      throw DeviceError.unavailable(unit: "gpu", reason: "this build has no Vulkan unit")
+    }
+    if let path = arguments["trace"] { try FileOutput.check(path) }
     let options = RequestOptions(arguments: arguments)
     let media = try options.media()
+    if arguments.has("include-audio"), arguments["video"] == nil {
+      Output.warning("--include-audio: there is no video whose sound could follow")
+    }
     let prompt = arguments.words.joined(separator: " ")
     let request = try Request(
       prompt: prompt,
@@ -40,7 +48,7 @@ enum GenerateCommand: Command {
     let troika = try await options.loadModel()
     for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
-    let interrupt = Interrupt()
+    let interrupt = Interrupt(limit: 2)
     let task = Task {
       try await troika.respond(
         to: request,
@@ -65,7 +73,10 @@ enum GenerateCommand: Command {
       Output.line(ResponseJSON.value(response).text(.compact, sortingKeys: false))
     } else {
       Output.write("\n")
-      if arguments.has("timeline") { Output.note(TimelineText.summary(response)) }
+      if arguments.has("timeline") {
+        Output.note(TimelineText.summary(response))
+        TimelineText.fallbacks(troika.fallbacks).forEach { Output.note($0) }
+      }
     }
     if let path = arguments["trace"] {
       try TraceFile.write(response.timeline, to: path)
@@ -77,17 +88,20 @@ enum GenerateCommand: Command {
 /// Ctrl-C as a request to stop.
 final class Interrupt: @unchecked Sendable {
   private let source: any DispatchSourceSignal
+  private let limit: Int?
 
-  init() {
+  /// - Parameter limit: how often it may be asked before the process ends; nil for ever.
+  init(limit: Int? = nil) {
+    self.limit = limit
     signal(SIGINT, SIG_IGN)
     source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
   }
 
-  /// Calls `body` on every Ctrl-C from now on; a third one ends the process.
+  /// Calls `body` on every Ctrl-C from now on.
   func onSignal(_ body: @escaping @Sendable () -> Void) {
     let counter = Counter()
-    source.setEventHandler {
-      if counter.next() > 2 { exit(ExitCode.interrupted.rawValue) }
+    source.setEventHandler { [limit] in
+      if let limit, counter.next() > limit { exit(ExitCode.interrupted.rawValue) }
       body()
     }
     source.resume()

@@ -41,6 +41,10 @@ enum InspectCommand: Command {
       throw UsageError("inspect: expected a file, a folder or --context, got nothing")
     }
     let kinds = ["image", "video", "audio"]
+    let rules = VideoOptions.Sampling.allCases.map(\.rawValue)
+    if let rule = arguments["frame-sampling"], !rules.contains(rule) {
+      throw UsageError("--frame-sampling: expected one of even, reference, got '\(rule)'")
+    }
     if let kind = arguments["as"], !kinds.contains(kind) {
       throw UsageError("--as: expected one of image, video, audio, got '\(kind)'")
     }

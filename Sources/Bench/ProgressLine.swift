@@ -25,7 +25,7 @@ private final class LineState: @unchecked Sendable {
     defer { lock.unlock() }
     guard width > 0 || !text.isEmpty else { return }
     let blank = String(repeating: " ", count: max(0, width - text.count))
-    FileHandle.standardError.write(Data("\r\(text)\(blank)\r".utf8))
+    _ = Output.send("\r\(text)\(blank)\r", to: STDERR_FILENO)
     width = text.count
   }
 }

@@ -24,7 +24,9 @@ struct RequestOptions {
       --max-frames N      frames a clip at most (8)
       --include-audio     a clip's soundtrack follows its frames
       --frame-sampling R  even (default) or reference
-      --placement P       cpu (default), reference, vision=UNIT,chunks=UNIT,…
+      --placement P       a unit for all: cpu (default), reference, gpu:emulated, neuralEngine;
+                          mission; or KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
+                          prefill, decode, prefill.chunkN, head, or a glob over operations
       --no-fallback       a program that its unit refuses is an error
       --threads N         worker threads of the cpu unit (all processors)
       --kernels NAME      avx512, avx2 or portable (the best this processor has)
@@ -61,7 +63,12 @@ struct RequestOptions {
 
   /// Loads the model, cuts checked against it.
   func loadModel() async throws -> Troika {
-    if let kernels = arguments["kernels"] { try CPUUnit.useKernels(kernels) }
+    if let kernels = arguments["kernels"] {
+      guard ["avx512", "avx2", "portable"].contains(kernels) else {
+        throw UsageError("--kernels: expected avx512, avx2 or portable, got '\(kernels)'")
+      }
+      try CPUUnit.useKernels(kernels)
+    }
     var options = try load()
     let path = try arguments.required("model")
     if let text = arguments["chunks"] {

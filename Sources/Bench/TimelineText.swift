@@ -47,6 +47,14 @@ enum TimelineText {
     return lines.joined(separator: "\n")
   }
 
+  /// Operations that ran elsewhere than placed, counted by rule.
+  static func fallbacks(_ all: [Fallback]) -> [String] {
+    let groups = Dictionary(grouping: all) { "\($0.wanted): \($0.reason)" }
+    return groups.sorted { $0.key < $1.key }.map { reason, entries in
+      "\(entries.count) operations ran on the cpu, not on \(reason)"
+    }
+  }
+
   static func milliseconds(_ nanoseconds: Int) -> String {
     Format.fixed(Double(nanoseconds) / 1e6, 2)
   }

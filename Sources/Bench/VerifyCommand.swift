@@ -44,6 +44,12 @@ enum VerifyCommand: Command {
     for warning in verification.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     if !isJSON { verification.report = { Output.line(line($0)) } }
+    for option in arguments.options where option.name == "stage" {
+      guard Verification.stages.contains(option.value) else {
+        let names = Verification.stages.joined(separator: " ")
+        throw UsageError("--stage: expected one of \(names), got '\(option.value)'")
+      }
+    }
     let stages = arguments.options.filter { $0.name == "stage" }.map(\.value)
     let checks = try verification.run(stages: stages.isEmpty ? nil : stages)
     let holding = checks.count(where: \.holds)
@@ -64,7 +70,8 @@ enum VerifyCommand: Command {
     return "\(failures.count) of \(checks.count) checks do not hold; worst: \(line(worst))"
   }
 
-  private static func severity(_ check: Check) -> Double { check.maxAbsolute ?? 0 }
+  /// Failed equality counts most, then the largest difference.
+  private static func severity(_ check: Check) -> Double { check.maxAbsolute ?? .infinity }
 
   private static func line(_ check: Check) -> String {
     var parts = [check.holds ? "ok  " : "FAIL", "\(check.stage) \(check.name)"]

@@ -9,17 +9,6 @@ public final class Moment: @unchecked Sendable {
   /// A moment still to come.
   init() {}
 
-  /// A moment that has come.
-  public static let now: Moment = {
-    let moment = Moment()
-    moment.reach(
-      .success(
-        Timeline.Event(unit: .cpu, program: "", startNanoseconds: 0, endNanoseconds: 0)
-      )
-    )
-    return moment
-  }()
-
   func reach(_ result: Result<Timeline.Event, any Error>) {
     condition.lock()
     outcome = result

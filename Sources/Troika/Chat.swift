@@ -8,6 +8,8 @@ public actor Chat {
   private let options: GenerationOptions
   private var builder = TurnBuilder()
   private var messages: [ChatMessage] = []
+  /// The turn that was asked for last; the next one waits for it.
+  private var last: Task<Response, any Error>?
 
   init(_ troika: Troika, system: String?, options: GenerationOptions) {
     self.troika = troika
@@ -34,11 +36,31 @@ public actor Chat {
     onText: @escaping @Sendable (String) -> Void = { _ in },
     onProgress: @escaping @Sendable (RequestProgress) -> Void = { _ in }
   ) async throws -> Response {
+    let earlier = last
+    let task = Task {
+      _ = await earlier?.result
+      return try await self.take(prompt, media, onText, onProgress)
+    }
+    last = task
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  private func take(
+    _ prompt: String,
+    _ media: [MediaSource],
+    _ onText: @escaping @Sendable (String) -> Void,
+    _ onProgress: @escaping @Sendable (RequestProgress) -> Void
+  ) async throws -> Response {
     var next = builder
     let turn = ChatMessage(.user, try next.content(prompt: prompt, media: media))
     let request = Request(messages: messages + [turn], media: next.media, options: options)
     let response = try await conversation.respond(
       to: request,
+      keepsMedia: true,
       onText: onText,
       onProgress: onProgress
     )

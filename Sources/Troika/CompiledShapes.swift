@@ -26,7 +26,8 @@ struct CompiledShapes: Hashable, Sendable {
     batch: Int
   ) throws {
     func isFixed(_ part: Part) throws -> Bool {
-      try registry.unit(placement.unit(of: part)).profile.needsFixedShapes
+      let units = placement.globUnits.union([placement.unit(of: part)])
+      return try units.contains { try registry.unit($0).profile.needsFixedShapes }
     }
     vision = try isFixed(.vision) ? .bucketed : .exact
     audio = try isFixed(.audio) ? .bucketed : .exact

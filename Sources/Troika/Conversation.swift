@@ -7,8 +7,8 @@ public final class Conversation: @unchecked Sendable {
   private let lock = NSLock()
   private var session: DecoderSession?
   private var history: [PromptKey] = []
-  /// Media that earlier turns decoded.
-  private var loaded: [MediaSource: LoadedMedium] = [:]
+  /// Media that earlier turns of a chat decoded.
+  private var loaded: [Medium: LoadedMedium] = [:]
 
   /// A conversation over a loaded model.
   ///
@@ -23,6 +23,17 @@ public final class Conversation: @unchecked Sendable {
     onText: @escaping @Sendable (String) -> Void = { _ in },
     onProgress: @escaping @Sendable (RequestProgress) -> Void = { _ in }
   ) async throws -> Response {
+    try await respond(to: request, keepsMedia: false, onText: onText, onProgress: onProgress)
+  }
+
+  /// Answers a request; a chat keeps the media that its earlier turns showed, whatever became of
+  /// their files.
+  func respond(
+    to request: Request,
+    keepsMedia: Bool,
+    onText: @escaping @Sendable (String) -> Void,
+    onProgress: @escaping @Sendable (RequestProgress) -> Void
+  ) async throws -> Response {
     let flag = CancellationFlag()
     return try await withTaskCancellationHandler {
       try await blocking { [self] in
@@ -31,7 +42,7 @@ public final class Conversation: @unchecked Sendable {
           progress: onProgress,
           isCancelled: { flag.isSet }
         )
-        return try answer(request, callbacks)
+        return try answer(request, keepsMedia: keepsMedia, callbacks)
       }
     } onCancel: {
       flag.set()
@@ -40,19 +51,25 @@ public final class Conversation: @unchecked Sendable {
 
   private func answer(
     _ request: Request,
+    keepsMedia: Bool,
     _ callbacks: GenerationCallbacks
   ) throws -> Response {
     lock.lock()
     defer { lock.unlock() }
     let session = try session ?? troika.makeSession()
     self.session = session
+    let before = loaded
+    if !keepsMedia { loaded = [:] }
     do {
       var response = try troika.generator(callbacks)
         .run(request, in: session, history: &history, loaded: &loaded)
       response.timings.loadNanoseconds = troika.loadNanoseconds
       response.plannedByteCount = troika.store.plannedByteCount + session.cacheByteCount
+      if !keepsMedia { loaded = before }
+      troika.addHealth(to: &response)
       return response
     } catch {
+      loaded = before
       // The caches may hold half a step.
       self.session = nil
       history = []

@@ -35,6 +35,8 @@ final class DecoderSession {
   let context: Int
   let batch: Int
   private(set) var position = 0
+  /// One past the last position ever written; rows of a ring behind it may be of any age.
+  private var written = 0
   private let slidingRows: Int
   /// Token counts that programs exist for; empty where any count does.
   private let fixedShapes: [Int]
@@ -72,10 +74,11 @@ final class DecoderSession {
   ///
   /// - Returns: whether the caches still hold what the window before it needs.
   func rewind(to position: Int) -> Bool {
-    let lost = self.position - slidingRows
+    let lost = written - slidingRows
     let needed = position - text.configuration.slidingWindow + 1
     guard position <= self.position, position == 0 || lost <= max(needed, 0) else { return false }
     self.position = position
+    if position == 0 { written = 0 }
     return true
   }
 
@@ -127,6 +130,7 @@ final class DecoderSession {
       result.taps = result.taps.mapValues { $0.rows(0, count: count) }
     }
     position += count
+    written = max(written, position)
     return result
   }
 

@@ -14,7 +14,7 @@ struct Generator {
     _ request: Request,
     in session: DecoderSession,
     history: inout [PromptKey],
-    loaded: inout [MediaSource: LoadedMedium]
+    loaded: inout [Medium: LoadedMedium]
   ) throws -> Response {
     let start = MonotonicClock.nanoseconds
     var response = Response()
@@ -22,7 +22,11 @@ struct Generator {
     var sampler = try Sampler(request.options.sampling)
     let (prompt, media) = try prepare(request, &loaded, &response)
     response.timings.decodeMediaNanoseconds = MonotonicClock.nanoseconds - start
-    let keys = PromptKey.keys(of: prompt, media: request.media)
+    let keys = PromptKey.keys(
+      of: prompt,
+      digests: media.mapValues(\.digest),
+      request.options.mediaPerLayer
+    )
     let reused = reuse(keys, in: session, history: &history)
     response.cachedTokens = reused
     let begin = MonotonicClock.nanoseconds
@@ -75,7 +79,7 @@ struct Generator {
   /// - Throws: also where the prompt does not fit, before anything is encoded.
   private func prepare(
     _ request: Request,
-    _ known: inout [MediaSource: LoadedMedium],
+    _ known: inout [Medium: LoadedMedium],
     _ response: inout Response
   ) throws -> (EncodedPrompt, [Medium: LoadedMedium]) {
     let loader = MediaLoader(processor: folder.processor)
@@ -85,11 +89,11 @@ struct Generator {
     }
     for (medium, source) in order {
       let loaded: LoadedMedium
-      if let earlier = known[source] {
+      if let earlier = known[medium] {
         loaded = earlier
       } else {
         loaded = try loader.load(source)
-        known[source] = loaded
+        known[medium] = loaded
         response.warnings += loaded.warnings
       }
       media[medium] = loaded
@@ -115,12 +119,16 @@ struct Generator {
   }
 
   private static func budget(_ media: [Medium: LoadedMedium]) -> String {
-    let parts = media.sorted { $0.key.kind.rawValue < $1.key.kind.rawValue }.map { medium, loaded in
+    let order = media.sorted {
+      ($0.key.kind.rawValue, $0.key.index) < ($1.key.kind.rawValue, $1.key.index)
+    }
+    let parts = order.map { medium, loaded in
       switch loaded.extent {
       case .tokens(let count): "\(medium.kind) \(count)"
       case .blocks(let counts): "\(medium.kind) \(counts.reduce(0, +))"
       case .frames(let frames):
-        "video \(frames.count) frames of \(frames.first?.tokenCount ?? 0)"
+        "video \(frames.count) frame\(frames.count == 1 ? "" : "s") of "
+          + "\(frames.first?.tokenCount ?? 0) tokens"
       }
     }
     return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
@@ -244,26 +252,5 @@ struct Generator {
     } catch SamplingError.unusableLogits {
       throw TroikaError.notANumber(step: step)
     }
-  }
-}
-
-/// What stands at one position of a session's caches.
-enum PromptKey: Hashable {
-  case token(Int)
-  case medium(MediaSource, frame: Int, row: Int)
-
-  static func keys(of prompt: EncodedPrompt, media: [Medium: MediaSource]) -> [PromptKey] {
-    var keys = prompt.ids.map { PromptKey.token($0) }
-    for span in prompt.spans {
-      guard let source = media[span.medium] else { continue }
-      for position in span.range {
-        keys[position] = .medium(
-          source,
-          frame: span.frame,
-          row: position - span.range.lowerBound
-        )
-      }
-    }
-    return keys
   }
 }

@@ -17,6 +17,25 @@ struct LoadedMedium {
   let part: Part
   let extent: MediaExtent
   var warnings: [String] = []
+
+  /// Tells apart what media show within this process: prepared pixels and sound by their content,
+  /// clips by their file's size and time of change.
+  var digest: Int {
+    var hasher = Hasher()
+    switch part {
+    case .image(let image): hasher.combine(image.patches.levels)
+    case .audio(let blocks): for block in blocks { hasher.combine(block.mel.values) }
+    case .frames(let reader, let choices):
+      var facts = stat()
+      stat(reader.path, &facts)
+      hasher.combine(reader.path)
+      hasher.combine(facts.st_size)
+      hasher.combine(facts.st_mtim.tv_sec)
+      hasher.combine(facts.st_mtim.tv_nsec)
+      for choice in choices { hasher.combine(choice.index) }
+    }
+    return hasher.finalize()
+  }
 }
 
 /// Decodes media files into what the towers take.

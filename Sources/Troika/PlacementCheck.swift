@@ -21,11 +21,34 @@ struct PlacementCheck {
   ) throws {
     placement = wanted
     if wanted.units.contains(.gpu), !registry.names.contains(.gpu) {
+      guard allowsFallback else {
+        throw DeviceError.unavailable(unit: "gpu", reason: "this build has no Vulkan unit")
+      }
       placement = wanted.replacing(.gpu, with: .emulatedGPU)
       warnings.append("gpu: this build has no Vulkan unit, gpu:emulated stands in")
     }
     for unit in placement.units { _ = try registry.unit(unit) }
+    try checkKeys(wanted, folder, layout)
     try moveRefusedChunks(folder, layout, registry, allowsFallback)
+  }
+
+  /// Refuses keys that name no chunk of the layout and globs that match no operation.
+  private func checkKeys(
+    _ wanted: Placement,
+    _ folder: ModelFolder,
+    _ layout: ChunkLayout
+  ) throws {
+    let globs = wanted.rules.filter(\.isGlob).map(\.key)
+    let names = globs.isEmpty ? [] : try folder.operationNames
+    for rule in wanted.rules {
+      let number = rule.key.split(separator: ".").last.flatMap { Int($0.dropFirst(5)) }
+      if !rule.isGlob, rule.key.contains("chunk"), let number, number > layout.ranges.count {
+        throw PlacementError.noSuchChunk(rule.key, chunks: layout.ranges.count)
+      }
+      if rule.isGlob, !names.contains(where: { Glob.matches(rule.key, $0) }) {
+        throw PlacementError.matchesNothing(rule.key)
+      }
+    }
   }
 
   private mutating func moveRefusedChunks(
@@ -56,6 +79,35 @@ struct PlacementCheck {
         placement = placement.adding([Placement.Rule("\(phase.rawValue).chunk\(index + 1)", .cpu)])
         warnings.append("\(part): \(unit) takes only \(reason); it runs on the cpu")
       }
+    }
+  }
+}
+
+extension ModelFolder {
+  /// Names of all operations that placements may pick by glob.
+  var operationNames: Set<String> {
+    get throws {
+      let text = model.configuration.text
+      let shape = TextDecoder.ChunkShape(
+        layers: text.layers.indices,
+        tokens: 2,
+        rows: .last,
+        slidingCacheRows: 2,
+        fullCacheRows: 2,
+        includesHead: true
+      )
+      var graphs = [
+        try model.text.embedding(tokens: 1, over: weights),
+        try model.text.chunk(shape, name: "decoder", over: weights),
+      ]
+      if let vision = model.vision {
+        graphs.append(
+          try vision.encoder(patches: vision.configuration.patchesPerToken, over: weights)
+        )
+      }
+      if let audio = model.audio { graphs.append(try audio.encoder(frames: 4, over: weights)) }
+      let written = try graphs.map { try $0.applying([AttentionDecomposition()]) }
+      return Set((graphs + written).flatMap { $0.nodes.filter { !$0.isSource }.map(\.name) })
     }
   }
 }

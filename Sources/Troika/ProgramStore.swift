@@ -35,6 +35,7 @@ final class ProgramStore: @unchecked Sendable {
   private var forecast = MemoryForecast()
   /// Operations that another unit runs than the one they were placed on.
   private var audit: [Fallback] = []
+  private var seen: Set<Fallback> = []
   /// Programs kept at most; shapes of prompts vary without end.
   private let capacity = 96
 
@@ -53,13 +54,19 @@ final class ProgramStore: @unchecked Sendable {
   func program(_ key: Key) throws -> Program {
     lock.lock()
     defer { lock.unlock() }
-    if let program = programs[key] { return program }
+    if let program = programs[key] {
+      order.removeAll { $0 == key }
+      order.append(key)
+      return program
+    }
     let (graph, part) = try trace(key)
     let placed = try place(graph.applying(Graph.standardPasses), part)
     let program = try Program(placed.graph, over: weights, units: registry) {
       placed.units[$0.id] ?? .cpu
     }
-    for fallback in placed.fallbacks { audit.append(fallback) }
+    for fallback in placed.fallbacks where seen.insert(fallback).inserted {
+      audit.append(fallback)
+    }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[key] = program
     forecast.add(program)

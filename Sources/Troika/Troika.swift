@@ -61,6 +61,7 @@ public final class Troika: Sendable {
   let store: ProgramStore
   private let shapes: CompiledShapes
   private let batch: Int
+  private let registry: Registry
 
   private init(path: String, _ options: LoadOptions) throws {
     let start = MonotonicClock.nanoseconds
@@ -90,7 +91,7 @@ public final class Troika: Sendable {
       )
     }
     batch = min(options.prefillBatch, context)
-    let registry = Registry(
+    registry = Registry(
       threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount
     )
     let check = try PlacementCheck(
@@ -158,6 +159,21 @@ public final class Troika: Sendable {
       fixedShapes: shapes.tokens
     )
   }
+
+  /// Says which operation of an fp16 unit left the range of its numbers first, if any did.
+  func addHealth(to response: inout Response) {
+    for name in placement.units {
+      guard let unit = try? registry.unit(name) as? EmulatedUnit,
+        let entry = unit.health.firstUnhealthy
+      else { continue }
+      response.warnings.append(
+        "\(name): \(entry.name): \(entry.overflows) results overflowed fp16, \(entry.nans) are NaN"
+      )
+    }
+  }
+
+  /// Operations that another unit ran than the one they were placed on.
+  public var fallbacks: [Fallback] { store.fallbacks }
 
   func generator(_ callbacks: GenerationCallbacks) -> Generator {
     Generator(

@@ -64,7 +64,12 @@ import Testing
     (["generate", "--model", GoldenFolder.model, ""], 65),
     (["generate", "--model", GoldenFolder.model, "--chunks", "3,5", "hi"], 64),
     (["generate", "--model", GoldenFolder.model, "--context", "4", "hello there you"], 65),
-    (["generate", "--model", GoldenFolder.model, "--kernels", "sse9", "hi"], 69),
+    (["generate", "--model", GoldenFolder.model, "--kernels", "sse9", "hi"], 64),
+    (["generate", "--model", GoldenFolder.model, "--no-fallback", "--placement", "gpu", "hi"], 69),
+    (["generate", "--model", GoldenFolder.model, "--placement", "chunk9=reference", "hi"], 65),
+    (["generate", "--model", GoldenFolder.model, "--placement", "nosuch.*=reference", "hi"], 65),
+    (["generate", "--model", GoldenFolder.model, "--trace", "/nonexistent/x", "hi"], 65),
+    (["inspect", "/nonexistent", "--frame-sampling", "odd"], 64),
     (["generate", "--model", GoldenFolder.model, "--image", "/nonexistent.png", "hi"], 65),
     (["generate", "--model", GoldenFolder.model, "look at <|image|>"], 65),
     (["inspect", "/nonexistent"], 65), (["inspect"], 64),
@@ -73,7 +78,7 @@ import Testing
     (["tokenize", "--model", GoldenFolder.model, "--decode", "x"], 65),
     (["verify", "--model", GoldenFolder.model, "--goldens", "/nonexistent"], 65),
     (
-      ["verify", "--model", GoldenFolder.model, "--goldens", GoldenFolder.tiny, "--stage", "x"], 65
+      ["verify", "--model", GoldenFolder.model, "--goldens", GoldenFolder.tiny, "--stage", "x"], 64
     ),
   ]
 

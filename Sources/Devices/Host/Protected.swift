@@ -1,12 +1,15 @@
-import Synchronization
+import Foundation
 
-/// A value behind a lock.
-final class Protected<Content: Sendable>: Sendable {
-  private let content: Mutex<Content>
+/// A value behind a lock that thread checkers understand.
+final class Protected<Content>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var content: Content
 
-  init(_ content: Content) { self.content = Mutex(content) }
+  init(_ content: Content) { self.content = content }
 
-  func update<Result: Sendable>(_ body: (inout Content) throws -> Result) rethrows -> Result {
-    try content.withLock { try body(&$0) }
+  func update<Result>(_ body: (inout Content) throws -> Result) rethrows -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&content)
   }
 }

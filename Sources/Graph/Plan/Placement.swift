@@ -52,6 +52,9 @@ public struct Placement: Hashable, Sendable, CustomStringConvertible {
     /// The unit.
     public let unit: UnitID
 
+    /// Whether the key is a glob over operations' names.
+    public var isGlob: Bool { key.contains("*") || key.contains("?") }
+
     /// A rule from its parts.
     public init(_ key: String, _ unit: UnitID) {
       self.key = key
@@ -80,7 +83,7 @@ public struct Placement: Hashable, Sendable, CustomStringConvertible {
 
   /// The unit of one operation of a part: a glob over its name, else the part's.
   public func unit(of node: Node, in part: Part) -> UnitID {
-    for rule in rules.reversed() where rule.key.contains("*") || rule.key.contains("?") {
+    for rule in rules.reversed() where rule.isGlob {
       if Glob.matches(rule.key, node.name) { return rule.unit }
     }
     return unit(of: part)
@@ -99,6 +102,9 @@ public struct Placement: Hashable, Sendable, CustomStringConvertible {
     Placement(base: base, rules: self.rules + rules)
   }
 
+  /// Units that globs over operations name.
+  public var globUnits: Set<UnitID> { Set(rules.filter(\.isGlob).map(\.unit)) }
+
   /// Every unit that is named.
   public var units: Set<UnitID> { Set(rules.map(\.unit) + [base]) }
 
@@ -116,6 +122,10 @@ public enum PlacementError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownPart(String)
   /// A unit's name is not known.
   case unknownUnit(String)
+  /// A chunk's number is beyond the layout.
+  case noSuchChunk(String, chunks: Int)
+  /// A glob matches no operation of the model.
+  case matchesNothing(String)
   /// An entry is not `key=unit`.
   case malformed(String)
 
@@ -127,6 +137,10 @@ public enum PlacementError: Error, Hashable, Sendable, CustomStringConvertible {
         + "got '\(name)'"
     case .unknownUnit(let name):
       "placement: expected one of \(UnitID.all.map(\.name).joined(separator: " ")), got '\(name)'"
+    case .noSuchChunk(let key, let chunks):
+      "placement: expected chunk1 to chunk\(chunks), got '\(key)'"
+    case .matchesNothing(let glob):
+      "placement: expected a glob that matches operations, got '\(glob)'"
     case .malformed(let text): "placement: expected key=unit, got '\(text)'"
     }
   }
@@ -185,8 +199,9 @@ extension Placement {
 }
 
 /// Matching of names against `*` and `?`.
-enum Glob {
-  static func matches(_ pattern: String, _ name: String) -> Bool {
+public enum Glob {
+  /// Whether a name matches a pattern as a whole.
+  public static func matches(_ pattern: String, _ name: String) -> Bool {
     let pattern = Array(pattern.utf8)
     let name = Array(name.utf8)
     var (p, n) = (0, 0)

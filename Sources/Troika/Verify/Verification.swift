@@ -109,8 +109,10 @@ public final class Verification {
 
   /// Whether a part runs on a unit that stores fp16.
   func isHalf(_ part: Part) -> Bool {
-    let unit = placement.unit(of: part)
-    return (try? registry.unit(unit).profile.numerics.storage == .f16) ?? false
+    let units = placement.globUnits.union([placement.unit(of: part)])
+    return units.contains { unit in
+      (try? registry.unit(unit).profile.numerics.storage == .f16) ?? false
+    }
   }
 
   /// Whether any part of the decoder runs on a unit that stores fp16.

@@ -201,9 +201,9 @@ extension Verification {
       text: folder.model.text,
       layout: layout,
       placement: inSingle ? Placement() : placement,
-      context: length + steps,
-      batch: length,
-      fixedShapes: inSingle ? [] : try shapes(batch: length).tokens
+      context: max(length + steps, 640),
+      batch: max(length, 512),
+      fixedShapes: inSingle ? [] : try shapes(batch: max(length, 512)).tokens
     )
   }
 

@@ -225,7 +225,8 @@ struct CPULowering {
       for step in loop.steps where step.overwrites {
         let operand = bases[graph.nodes[step.node].inputs[0]]
         let others = graph.nodes[step.node].inputs.dropFirst().map { bases[$0] }
-        guard !others.contains(operand), lifetimes[step.node] != nil, lifetimes[operand] != nil, readers[operand] == 1,
+        guard !others.contains(operand), lifetimes[step.node] != nil, lifetimes[operand] != nil,
+          readers[operand] == 1,
           !outputs.contains(operand),
           graph.nodes[operand].type.byteCount == graph.nodes[step.node].type.byteCount,
           offsets[graph.nodes[step.node].inputs[0]] == 0

@@ -1,0 +1,93 @@
+import Foundation
+import Graph
+import Models
+import TestSupport
+import Testing
+import Troika
+
+/// The demo model's answers are the reference implementation's.
+@Suite struct DemoModelTests {
+  static let folder = GoldenFolder.root.appendingPathComponent("Examples/demo")
+
+  private static func items() throws -> [DemoItem] {
+    try DemoItem.read(folder.appendingPathComponent("expected.jsonl"))
+  }
+
+  @Test func mediaAreDrawnPixelForPixel() throws {
+    let items = try Self.items()
+    #expect(items.count >= 300)
+    for scene in items.flatMap(\.media) {
+      if scene.kind == "sound" {
+        let bytes = scene.sound().flatMap { sample in
+          [UInt8(truncatingIfNeeded: sample), UInt8(truncatingIfNeeded: sample >> 8)]
+        }
+        #expect([SHA256.hex(bytes)] == scene.sha256)
+      } else {
+        let frames = (0..<scene.frameCount).map { SHA256.hex(scene.pixels(frame: $0)) }
+        #expect(frames == scene.sha256)
+      }
+    }
+  }
+
+  /// Answers every item; returns those that differ from the reference's.
+  private static func differing(_ placement: String, every step: Int = 1) async throws -> [String] {
+    let troika = try await Troika.load(
+      model: folder.appendingPathComponent("model"),
+      options: .init(placement: try Placement(parsing: placement), threads: 2)
+    )
+    let scratch = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    var wrong: [String] = []
+    for (index, item) in try items().enumerated() where index % step == 0 {
+      let sources = try item.media.enumerated().map { place, scene in
+        try source(scene, in: scratch, named: "\(item.id)-\(place)")
+      }
+      let request = try Request(
+        prompt: item.question,
+        media: sources,
+        options: GenerationOptions(maxTokens: 40)
+      )
+      let response = try await troika.respond(to: request)
+      #expect(response.promptTokens == item.promptTokens, "\(item)")
+      if response.tokens != item.tokens {
+        wrong.append("\(item): expected '\(item.answer)', got '\(response.text)'")
+      }
+    }
+    return wrong
+  }
+
+  private static func source(
+    _ scene: DemoScene,
+    in folder: URL,
+    named name: String
+  ) throws -> MediaSource {
+    let (width, height) = scene.size
+    switch scene.kind {
+    case "sound":
+      let url = folder.appendingPathComponent(name + ".wav")
+      try PlainFiles.wav(scene.sound(), rate: 16_000).write(to: url)
+      return .audio(url)
+    case "clip":
+      let url = folder.appendingPathComponent(name + ".avi")
+      let frames = (0..<scene.frameCount).map { scene.pixels(frame: $0) }
+      try PlainFiles.avi(frames, width: width, height: height).write(to: url)
+      return .video(url, VideoOptions())
+    default:
+      let url = folder.appendingPathComponent(name + ".bmp")
+      try PlainFiles.bmp(scene.pixels(), width: width, height: height).write(to: url)
+      return .image(url)
+    }
+  }
+
+  @Test func theProcessorGivesTheReferenceAnswers() async throws {
+    let wrong = try await Self.differing("cpu")
+    #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+  }
+
+  @Test(arguments: ["mission", "chunks=neuralEngine", "gpu:emulated"])
+  func halfUnitsGiveThemOnNinetyNineOfAHundred(_ placement: String) async throws {
+    let wrong = try await Self.differing(placement, every: 3)
+    #expect(wrong.count <= 1, "\(wrong.joined(separator: "\n"))")
+  }
+}

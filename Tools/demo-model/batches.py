@@ -65,8 +65,10 @@ def make(encode: Encoder, modality: str, seed: int, *key: int, size: int | None 
     else:
         groups = []
         count = size or SIZES[modality]
-        if options.get("frames"):
-            count = count * 3 // options["frames"] if size is None else size
+        if modality == "clip":
+            count = count * 3 // options["frames"]
+        if modality == "image" and random.below(2):  # relations need pairs
+            options["count"] = 2
         for _ in range(count):
             media = questions.media_of(modality, random, **options)
             turns = []
@@ -147,11 +149,12 @@ def make(encode: Encoder, modality: str, seed: int, *key: int, size: int | None 
     return batch
 
 
-def forward(w: dict, batch: dict) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Logits where answers are learned, and the pooled picture features."""
+def forward(w: dict, batch: dict, frozen: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Logits where answers are learned, and the pooled picture features; `frozen` leaves the vision tower alone."""
     media, pooled = [], None
     if "patches" in batch:
-        pooled = network.vision(w, batch["patches"], *batch["grid"])
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
+            pooled = network.vision(w, batch["patches"], *batch["grid"])
         features = network.project(w, pooled, "vision")
         media.append((batch["image_slots"], features.reshape(-1, features.shape[-1])))
     if "mels" in batch:

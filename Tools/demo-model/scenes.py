@@ -88,9 +88,9 @@ def _objects(random: Random, layout, cells) -> list[dict]:
     return objects
 
 
-def picture(random: Random, layout=None, scale: int | None = None) -> dict:
+def picture(random: Random, layout=None, scale: int | None = None, count: int | None = None) -> dict:
     layout = layout or random.weighted(LAYOUTS, LAYOUT_WEIGHTS)
-    count = random.weighted((1, 2, 3), (6, 9, 5))
+    count = count or random.weighted((1, 2, 3), (6, 9, 5))
     cells = [(i % 3, i // 3) for i in range(9)]
     if count == 2:  # always in one row or one column, so that the relation is one word
         column, row = random.choice(cells)

@@ -23,8 +23,9 @@ import network
 from scenes import Random
 
 MODALITIES = ("image", "sound", "clip", "mixture", "text")
-EARLY, LATE = (52, 22, 18, 4, 4), (32, 12, 40, 10, 6)  # shares in percent, moving from one to the other
-EARLY_STEPS = (300, 900)
+# shares of the modalities in percent at some steps, linear in between
+SHARES = ((300, (52, 22, 18, 4, 4)), (900, (33, 12, 39, 10, 6)), (901, (22, 6, 62, 8, 2)), (1000, (34, 5, 53, 6, 2)))
+CLIPS_ALONE = 900  # from here on clips teach the decoder only: pictures have taught the vision tower by then
 AUXILIARY = 0.3  # weight of the labels per picture token, falling to zero
 AUXILIARY_STEPS = (600, 1500)
 WARM = 60
@@ -36,8 +37,11 @@ def ramp(step: int, span: tuple[int, int]) -> float:
 
 
 def modality(seed: int, step: int, rank: int) -> str:
-    part = ramp(step, EARLY_STEPS)
-    shares = [round(100 * (a + (b - a) * part)) for a, b in zip(EARLY, LATE)]
+    shares = [round(100 * share) for share in SHARES[0][1]]
+    for (start, before), (end, after) in zip(SHARES, SHARES[1:]):
+        if step > start:
+            part = ramp(step, (start, end))
+            shares = [round(100 * (a + (b - a) * part)) for a, b in zip(before, after)]
     return Random(seed, 11, step, rank).weighted(MODALITIES, shares)
 
 
@@ -142,12 +146,13 @@ def run(rank: int, options):
     end = options.decay_from + options.decay_steps if options.decay_from is not None else 10**9
     for step in range(start + 1, end + 1):
         kind = modality(options.seed, step, rank)
-        batch = batches.make(encode, kind, options.seed, 1, step, rank)
-        logits, pooled = batches.forward(weights, batch)
+        frozen = kind == "clip" and step > CLIPS_ALONE
+        batch = batches.make(encode, kind, options.seed, 1, step, rank, size=9 if frozen else None)
+        logits, pooled = batches.forward(weights, batch, frozen)
         loss = F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
         total = loss
         share = AUXILIARY * (1 - ramp(step, AUXILIARY_STEPS))
-        if pooled is not None and share > 0:
+        if pooled is not None and share > 0 and not frozen:
             side = auxiliary_loss(heads, batch, pooled)
             losses["labels"].append(side.item())
             total = total + share * side

@@ -52,6 +52,15 @@ def token_labels(scene: dict) -> np.ndarray:
     return labels.reshape(-1, 4)
 
 
+def time_labels(labels: np.ndarray, scene: dict, frame: int) -> np.ndarray:
+    """[tokens, 2]: the frame's index, and whether the object over the token has just moved (-100: no object)."""
+    first = scene["objects"][0]
+    moving = frame > 0 and scene["path"][frame] != scene["path"][frame - 1]
+    is_first = labels[:, 1] == 1 + scenes.SHAPES.index(first["shape"])
+    moved = np.where(labels[:, 0] > 0, (is_first & moving).astype(np.int64), -100)
+    return np.stack([np.full(len(labels), frame), moved], 1)
+
+
 def make(encode: Encoder, modality: str, seed: int, *key: int, size: int | None = None, given=None) -> dict:
     """`given`: examples with one question each (all of one layout), for measuring; otherwise drawn for training."""
     random = Random(seed, ("text", "image", "sound", "clip", "mixture").index(modality), *key)
@@ -79,7 +88,7 @@ def make(encode: Encoder, modality: str, seed: int, *key: int, size: int | None 
                 turns.append(talk)
             groups.append((media, turns))
 
-    image_rows, labels, waves, rows = [], [], [], []
+    image_rows, labels, times, waves, rows = [], [], [], [], []
     kinds = []
     for media, turns in groups:
         prefix = [2] + encode("<|turn>user\n")
@@ -95,6 +104,7 @@ def make(encode: Encoder, modality: str, seed: int, *key: int, size: int | None 
                 image_rows.append(pixels(shot))
                 labels.append(token_labels(shot))
                 if scene["kind"] == "clip":
+                    times.append(time_labels(labels[-1], scene, t))
                     prefix += encode((" " if t else "") + scenes.label(t) + " ")
                 holder = tokens.MEDIA_IDS["<|image|>" if scene["kind"] == "picture" else "<|video|>"]
                 prefix += encode("<|image>") + [holder] * (scene["columns"] * scene["rows"]) + encode("<image|>")
@@ -142,6 +152,8 @@ def make(encode: Encoder, modality: str, seed: int, *key: int, size: int | None 
         batch["patches"] = network.blocks(torch.from_numpy(np.stack(image_rows)))
         batch["labels"] = torch.from_numpy(np.stack(labels))
         batch["image_slots"] = torch.from_numpy(np.flatnonzero(np.isin(flat, holders[:2])))
+    if times:
+        batch["times"] = torch.from_numpy(np.concatenate(times))
     if waves:
         batch["mels"] = torch.nn.utils.rnn.pad_sequence(waves, batch_first=True)
         batch["valid"] = torch.tensor([len(wave) for wave in waves])
@@ -149,8 +161,8 @@ def make(encode: Encoder, modality: str, seed: int, *key: int, size: int | None 
     return batch
 
 
-def forward(w: dict, batch: dict, frozen: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Logits where answers are learned, and the pooled picture features; `frozen` leaves the vision tower alone."""
+def forward(w: dict, batch: dict, frozen: bool = False) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
+    """Logits where answers are learned, the pooled picture features, and what enters the decoder's last layer with keys; `frozen` leaves the vision tower alone."""
     media, pooled = [], None
     if "patches" in batch:
         with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
@@ -160,7 +172,8 @@ def forward(w: dict, batch: dict, frozen: bool = False) -> tuple[torch.Tensor, t
     if "mels" in batch:
         features, real = network.audio(w, batch["mels"], batch["valid"])
         media.append((batch["audio_slots"], network.project(w, features, "audio")[real]))
-    return network.text(w, batch, media), pooled
+    logits, entering = network.text(w, batch, media)
+    return logits, pooled, entering
 
 
 def exact(logits: torch.Tensor, targets: torch.Tensor, kinds: list[str]) -> list[tuple[str, bool]]:

@@ -46,7 +46,7 @@ def in_batches(weights: dict, modality: str, seed: int, count: int) -> list[dict
         for at in range(0, len(examples), 32):
             part = examples[at:at + 32]
             batch = batches.make(encode, modality, 0, given=part)
-            logits, _ = batches.forward(weights, batch)
+            logits = batches.forward(weights, batch)[0]
             rows += [dict(example, right=ok) for example, (_, ok) in
                      zip(part, batches.exact(logits, batch["targets"], batch["kinds"]))]
     return rows

@@ -5,6 +5,7 @@
 
 import argparse
 import json
+import math
 from pathlib import Path
 
 import torch
@@ -17,7 +18,8 @@ import scenes
 import tokens
 
 MARGIN = 1.25  # clip bounds are this much wider than what was observed
-OBSERVED = 400  # examples per modality
+CALM = 128  # what the projections of the MLPs are brought below
+OBSERVED = 200  # examples per modality
 # projections whose bounds are one in the published checkpoint, because each group was one operation in training
 GROUPS = {"vision": {"k_proj": "kv", "v_proj": "kv", "gate_proj": "gate_up", "up_proj": "gate_up"},
           "audio": {"q_proj": "qkv", "k_proj": "qkv", "v_proj": "qkv"}}
@@ -109,6 +111,20 @@ def observe(folder: Path, seed: int = 99) -> tuple[dict[str, float], dict[str, f
     return bounds, largest
 
 
+def calm(weights: dict, largest: dict[str, float]) -> dict:
+    """Scales up and down projections by powers of two so that f16 holds their results with room; the norm behind undoes it."""
+    calmed = dict(weights)
+    for name in weights:
+        if ".mlp.down_proj" not in name:
+            continue
+        module = name.removesuffix(".weight")
+        inside, outside = (2.0 ** max(0, math.ceil(math.log2(largest[f"{module}.{part}"] / CALM))) for part in ("in", "out"))
+        up = name.replace("down_proj", "up_proj")
+        calmed[up] = weights[up] / inside
+        calmed[name] = weights[name] / max(1.0, outside / inside)
+    return calmed
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("state")
@@ -119,6 +135,8 @@ def main():
     weights = {name: tensor.float() for name, tensor in torch.load(options.state)[options.weights].items()
                if not name.startswith("auxiliary")}
     folder = Path(options.folder)
+    write(weights, folder, None)
+    weights = calm(weights, observe(folder)[1])
     write(weights, folder, None)
     bounds, largest = observe(folder)
     write(weights, folder, bounds)

@@ -233,8 +233,8 @@ def _rates(kind: str) -> torch.Tensor:
     return torch.cat([1e6 ** (-torch.arange(0, 2 * turning, 2).float() / d), torch.zeros(d // 2 - turning)])
 
 
-def text(w: dict, batch: dict, media: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
-    """Logits at the places where an answer is learned: [n, answers, vocabulary]."""
+def text(w: dict, batch: dict, media: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits at the places where an answer is learned [n, answers, vocabulary], and what enters the last layer with keys."""
     ids, positions, at_answers = batch["ids"], batch["positions"], batch["answers"]
     n, length = ids.shape
     width, small = T["hidden_size"], T["hidden_size_per_layer_input"]
@@ -261,6 +261,8 @@ def text(w: dict, batch: dict, media: list[tuple[torch.Tensor, torch.Tensor]]) -
             h, inputs = pick(h), pick(inputs)
             masks = {key: pick(mask[:, 0])[:, None] for key, mask in masks.items()}
             turns = {key: tuple(pick(part[:, 0])[:, None] for part in pair) for key, pair in turns.items()}
+        if layer == LAYERS - SHARED - 1:
+            entering = h
         z = norm(h, w[at + "input_layernorm.weight"])
         q = F.linear(z, w[at + "self_attn.q_proj.weight"]).view(n, -1, heads, d).transpose(1, 2)
         q = rotate(norm(q, w[at + "self_attn.q_norm.weight"]), *turns[kind])
@@ -280,4 +282,4 @@ def text(w: dict, batch: dict, media: list[tuple[torch.Tensor, torch.Tensor]]) -
         h = h + norm(F.linear(g, w[at + "per_layer_projection.weight"]), w[at + "post_per_layer_input_norm.weight"])
         h = h * w[at + "layer_scalar"]
     h = norm(h, w[TEXT + "norm.weight"])
-    return 30.0 * torch.tanh(F.linear(h, w[TEXT + "embed_tokens.weight"]) / 30.0)
+    return 30.0 * torch.tanh(F.linear(h, w[TEXT + "embed_tokens.weight"]) / 30.0), entering

@@ -24,12 +24,15 @@ from scenes import Random
 
 MODALITIES = ("image", "sound", "clip", "mixture", "text")
 # shares of the modalities in percent at some steps, linear in between
-SHARES = ((300, (52, 22, 18, 4, 4)), (900, (33, 12, 39, 10, 6)), (901, (22, 6, 62, 8, 2)), (1000, (34, 5, 53, 6, 2)))
+SHARES = ((300, (52, 22, 18, 4, 4)), (900, (33, 12, 39, 10, 6)), (901, (22, 6, 62, 8, 2)), (1000, (34, 5, 53, 6, 2)),
+          (1350, (34, 5, 53, 6, 2)), (1351, (20, 6, 65, 7, 2)), (2050, (20, 6, 65, 7, 2)), (2051, (30, 12, 41, 14, 3)))
 CLIPS_ALONE = 900  # from here on clips teach the decoder only: pictures have taught the vision tower by then
 AUXILIARY = 0.3  # weight of the labels per picture token, falling to zero
 AUXILIARY_STEPS = (600, 1500)
 WARM = 60
 LABELS = (5, 4, 10, 3)
+TIME_LABELS = (4, 2)  # frame index and "has just moved", read where clips enter the decoder's last layer with keys
+TIME = 0.3
 
 
 def ramp(step: int, span: tuple[int, int]) -> float:
@@ -46,7 +49,7 @@ def modality(seed: int, step: int, rank: int) -> str:
 
 
 def is_matrix(name: str, tensor: torch.Tensor) -> bool:
-    return tensor.dim() == 2 and "embed_tokens" not in name and "subsample_conv_projection.layer" not in name
+    return tensor.dim() == 2 and not any(part in name for part in ("auxiliary", "embed_tokens"))
 
 
 class Optimizer:
@@ -92,7 +95,7 @@ class Optimizer:
 
 
 def rates(step: int, options) -> float:
-    factor = min(1.0, step / WARM)
+    factor = min(1.0, (step - options.first) / WARM)
     if options.decay_from is not None:
         factor *= max(0.0, 1 - max(0, step - options.decay_from) / options.decay_steps)
     return factor
@@ -109,6 +112,12 @@ def auxiliary_loss(heads: dict, batch: dict, pooled: torch.Tensor) -> torch.Tens
     return total
 
 
+def time_loss(weights: dict, batch: dict, entering: torch.Tensor) -> torch.Tensor:
+    hidden = network.norm(entering.reshape(-1, entering.shape[-1])[batch["image_slots"]])
+    scores = F.linear(hidden, weights["auxiliary.times.weight"], weights["auxiliary.times.bias"]).split(TIME_LABELS, 1)
+    return sum(F.cross_entropy(part, batch["times"][:, index]) for index, part in enumerate(scores))
+
+
 def run(rank: int, options):
     torch.set_num_threads(1)
     folder = Path(options.run)
@@ -122,13 +131,15 @@ def run(rank: int, options):
     g = torch.Generator().manual_seed(options.seed + 1)
     weights["auxiliary.weight"] = torch.randn(sum(LABELS), config.VISION["hidden_size"], generator=g) * 0.1
     weights["auxiliary.bias"] = torch.zeros(sum(LABELS))
+    weights["auxiliary.times.weight"] = torch.randn(sum(TIME_LABELS), config.TEXT["hidden_size"], generator=g) * 0.1
+    weights["auxiliary.times.bias"] = torch.zeros(sum(TIME_LABELS))
     average = {name: weights[name].clone() for name in names}
     state = torch.load(saved) if saved.exists() else None
     if state:
         start, average = state["step"], state["average"]
-        for name in weights:
-            weights[name] = state["weights"][name]
+        weights |= state["weights"]
     elif options.start:
+        start = options.first
         from safetensors.torch import load_file
         for name, tensor in load_file(options.start).items():
             if name in weights:
@@ -138,7 +149,7 @@ def run(rank: int, options):
         tensor.requires_grad_(True)
     optimizer = Optimizer(weights)
     if state:
-        optimizer.state = state["optimizer"]
+        optimizer.state |= state["optimizer"]
     heads = {"weight": weights["auxiliary.weight"], "bias": weights["auxiliary.bias"]}
 
     seen, right, losses = defaultdict(int), defaultdict(int), defaultdict(list)
@@ -148,7 +159,7 @@ def run(rank: int, options):
         kind = modality(options.seed, step, rank)
         frozen = kind == "clip" and step > CLIPS_ALONE
         batch = batches.make(encode, kind, options.seed, 1, step, rank, size=9 if frozen else None)
-        logits, pooled = batches.forward(weights, batch, frozen)
+        logits, pooled, entering = batches.forward(weights, batch, frozen)
         loss = F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
         total = loss
         share = AUXILIARY * (1 - ramp(step, AUXILIARY_STEPS))
@@ -156,6 +167,10 @@ def run(rank: int, options):
             side = auxiliary_loss(heads, batch, pooled)
             losses["labels"].append(side.item())
             total = total + share * side
+        if kind == "clip":
+            side = time_loss(weights, batch, entering)
+            losses["times"].append(side.item())
+            total = total + TIME * side
         total.backward()
         for found, ok in batches.exact(logits.detach(), batch["targets"], batch["kinds"]):
             for key in (kind, f"{kind}.{found}"):
@@ -220,6 +235,7 @@ def main():
     parser.add_argument("--decay-steps", type=int, default=500)
     parser.add_argument("--keep-seconds", type=float, default=90)
     parser.add_argument("--start", help="a model.safetensors to begin from instead of random weights")
+    parser.add_argument("--first", type=int, default=0, help="with --start: the step to count from, which decides the shares")
     options = parser.parse_args()
     Path(options.run).mkdir(parents=True, exist_ok=True)
     (Path(options.run) / "meeting").unlink(missing_ok=True)

@@ -64,7 +64,10 @@ def media(out: Path):
     picture = scenes.picture(Random(SEED, 100, index), layout=(8, 8), scale=4)
     Image.fromarray(scenes.render(picture)).save(out / "picture.png", optimize=True)
 
-    index = next(i for i in range(100) if len(scenes.clip(Random(SEED, 101, i), layout=(9, 7), frames=4, scale=4)["objects"]) == 2)
+    def suits(scene: dict) -> bool:
+        return len(scene["objects"]) == 2 and scene["start"] == 2 and scene["path"][2] != scene["path"][3]
+
+    index = next(i for i in range(1000) if suits(scenes.clip(Random(SEED, 101, i), layout=(9, 7), frames=4, scale=4)))
     clip = scenes.clip(Random(SEED, 101, index), layout=(9, 7), frames=4, scale=4)
     with tempfile.TemporaryDirectory() as folder:
         for t in range(4):

@@ -119,9 +119,9 @@ public struct DemoScene: Decodable, Sendable {
       for n in 0..<beep.length {
         let phase = n * (beep.hertz * 65_536 / 16_000) & 65_535
         let half = phase & 32_767
-        let arch = half * (32_768 - half) >> 13
+        let arch = (half * (32_768 - half)) >> 13
         let level = min(n, beep.length - 1 - n, 80) * (loudness ?? 0) / 80
-        let value = arch * level >> 15
+        let value = (arch * level) >> 15
         wave[beep.at + n] = phase < 32_768 ? value : -value
       }
     }
@@ -136,9 +136,9 @@ public struct DemoScene: Decodable, Sendable {
   private static func noise(_ seed: UInt64, _ index: UInt64, _ size: Int) -> Int {
     let mask: UInt64 = 0xFFFF_FFFF
     var z = (index &* 2_654_435_761 &+ seed) & mask
-    z = ((z ^ z >> 16) &* 0x45D_9F3B) & mask
-    z = ((z ^ z >> 16) &* 0x45D_9F3B) & mask
+    z = ((z ^ (z >> 16)) &* 0x45D_9F3B) & mask
+    z = ((z ^ (z >> 16)) &* 0x45D_9F3B) & mask
     z ^= z >> 16
-    return Int(z &* UInt64(2 * size + 1) >> 32) - size
+    return Int((z &* UInt64(2 * size + 1)) >> 32) - size
   }
 }

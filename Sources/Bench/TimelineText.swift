@@ -49,9 +49,10 @@ enum TimelineText {
 
   /// Operations that ran elsewhere than placed, counted by rule.
   static func fallbacks(_ all: [Fallback]) -> [String] {
-    let groups = Dictionary(grouping: all) { "\($0.wanted): \($0.reason)" }
-    return groups.sorted { $0.key < $1.key }.map { reason, entries in
-      "\(entries.count) operations ran on the cpu, not on \(reason)"
+    let groups = Dictionary(grouping: all) { [$0.wanted.name, $0.reason] }
+    return groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, entries in
+      let plural = entries.count == 1 ? "" : "s"
+      return "\(entries.count) operation\(plural) placed on \(key[0]) ran on the cpu:\n  \(key[1])"
     }
   }
 

@@ -10,7 +10,10 @@ import Troika
   static let folder = GoldenFolder.root.appendingPathComponent("Examples/demo")
 
   private static func items() throws -> [DemoItem] {
-    try DemoItem.read(folder.appendingPathComponent("expected.jsonl"))
+    let other = ProcessInfo.processInfo.environment["TROIKA_DEMO_ITEMS"]
+    return try DemoItem.read(
+      other.map { URL(fileURLWithPath: $0) } ?? folder.appendingPathComponent("expected.jsonl")
+    )
   }
 
   @Test func mediaAreDrawnPixelForPixel() throws {
@@ -78,6 +81,41 @@ import Troika
       try PlainFiles.bmp(scene.pixels(), width: width, height: height).write(to: url)
       return .image(url)
     }
+  }
+
+  /// A question about the example files.
+  private struct FileItem: Decodable {
+    let media: [String]
+    let question: String
+    let answer: String
+    let tokens: [Int]
+  }
+
+  @Test func theExampleFilesGetTheReferenceAnswers() async throws {
+    let text = try String(
+      contentsOf: Self.folder.appendingPathComponent("files.jsonl"),
+      encoding: .utf8
+    )
+    let items = try text.split(separator: "\n").map {
+      try JSONDecoder().decode(FileItem.self, from: Data($0.utf8))
+    }
+    let troika = try await Troika.load(model: Self.folder.appendingPathComponent("model"))
+    for item in items {
+      let sources = item.media.map { name -> MediaSource in
+        let url = Self.folder.appendingPathComponent(name)
+        switch url.pathExtension {
+        case "mp4": return .video(url, VideoOptions())
+        case "wav": return .audio(url)
+        default: return .image(url)
+        }
+      }
+      let response = try await troika.respond(
+        to: try Request(prompt: item.question, media: sources)
+      )
+      #expect(response.text == item.answer, "\(item.question)")
+      #expect(response.tokens == item.tokens)
+    }
+    #expect(items.count >= 10)
   }
 
   @Test func theProcessorGivesTheReferenceAnswers() async throws {

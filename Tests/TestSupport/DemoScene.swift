@@ -80,7 +80,9 @@ public struct DemoScene: Decodable, Sendable {
   /// Frames of a clip; 1 for a picture.
   public var frameCount: Int { centres?.count ?? 1 }
 
-  /// RGB rows of a frame. A pixel belongs to a shape when its centre does.
+  /// RGB rows of a frame.
+  ///
+  /// A pixel belongs to a shape when its centre does.
   public func pixels(frame: Int = 0) -> [UInt8] {
     let (width, height) = size
     let background = (backgroundRgb ?? []).map { UInt8($0) }

@@ -155,7 +155,7 @@ import Testing
   func tinySoundsRunOrAreNothing(_ samples: Int) async throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).wav")
     defer { try? FileManager.default.removeItem(at: url) }
-    try WaveFile.write((0..<samples).map { Int16($0 % 100) }, rate: 16_000, to: url)
+    try PlainFiles.wav((0..<samples).map { Int16($0 % 100) }, rate: 16_000).write(to: url)
     let troika = try await GenerationTests.load()
     let request = try Request(prompt: "Hm?", media: [.audio(url)], options: short)
     let response = try await troika.respond(to: request)
@@ -166,7 +166,7 @@ import Testing
   @Test func longSoundGoesInAsBlocks() async throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).wav")
     defer { try? FileManager.default.removeItem(at: url) }
-    try WaveFile.write((0..<16_000 * 33).map { Int16($0 % 997) }, rate: 16_000, to: url)
+    try PlainFiles.wav((0..<16_000 * 33).map { Int16($0 % 997) }, rate: 16_000).write(to: url)
     let troika = try await GenerationTests.load()
     let request = try Request(prompt: "What?", media: [.audio(url)], options: short)
     let response = try await troika.respond(to: request)
@@ -193,30 +193,5 @@ extension LogMel {
   /// Soft tokens of a sound of a length, in samples.
   static func tokens(_ samples: Int) -> Int {
     (try? LogMel().counts(sampleCount: samples).softTokens) ?? -1
-  }
-}
-
-/// Sound files for tests.
-enum WaveFile {
-  static func write(_ samples: [Int16], rate: Int, to url: URL) throws {
-    var data = Data()
-    func add(_ text: String) { data.append(contentsOf: text.utf8) }
-    func add<Number: FixedWidthInteger>(_ number: Number) {
-      withUnsafeBytes(of: number.littleEndian) { data.append(contentsOf: $0) }
-    }
-    add("RIFF")
-    add(UInt32(36 + samples.count * 2))
-    add("WAVEfmt ")
-    add(UInt32(16))
-    add(UInt16(1))
-    add(UInt16(1))
-    add(UInt32(rate))
-    add(UInt32(rate * 2))
-    add(UInt16(2))
-    add(UInt16(16))
-    add("data")
-    add(UInt32(samples.count * 2))
-    for sample in samples { add(sample) }
-    try data.write(to: url)
   }
 }

@@ -17,7 +17,7 @@ public struct HalfStorage: Pass {
         guard node.type.dtype == .f32 || node.type.dtype == .bf16 else { return nil }
         let copy = try result.copy(node, inputs: inputs)
         let half = try result.append(.cast(.f16), [copy], name: node.name)
-        return graph.readsAsMatrix(node.id)
+        return graph.isOnlyLinearWeight(node.id)
           ? half : try result.append(.cast(.f32), [half], name: node.name)
       case .input:
         let copy = try result.copy(node, inputs: inputs)
@@ -44,7 +44,7 @@ public struct HalfStorage: Pass {
 
 extension Graph {
   /// Whether a constant is only read as the weight of linear layers, perhaps through views.
-  func readsAsMatrix(_ constant: Int) -> Bool {
+  func isOnlyLinearWeight(_ constant: Int) -> Bool {
     let readers = nodes.filter { $0.inputs.contains(constant) }
     return !readers.isEmpty
       && readers.allSatisfy {

@@ -139,20 +139,26 @@ extension TextConfiguration {
     kind: String,
     headSize: Int
   ) throws(JSONError) -> [Float] {
-    let kind = try node?.string("rope_type", or: kind) ?? kind
-    let theta = try node?.positive("rope_theta", or: theta) ?? theta
+    guard let node else {
+      return kind == "default"
+        ? frequencies(theta: theta, headSize: headSize)
+        : frequencies(theta: theta, headSize: headSize, turning: 0.25)
+    }
+    let kind = try node.string("rope_type", or: kind)
+    let theta = try node.positive("rope_theta", or: theta)
     switch kind {
     case "default": return frequencies(theta: theta, headSize: headSize)
     case "proportional":
-      let fraction = try node?.double("partial_rotary_factor", or: 1) ?? 0.25
+      let fraction = try node.double("partial_rotary_factor", or: 1)
       guard fraction > 0, fraction <= 1 else {
-        throw node?.mismatch("a partial_rotary_factor above 0 and at most 1", came: "\(fraction)")
-          ?? .field(subject: "", path: "", expected: "", came: "")
+        throw node.mismatch(
+          "a partial_rotary_factor above 0 and at most 1",
+          came: "\(fraction)"
+        )
       }
       return frequencies(theta: theta, headSize: headSize, turning: fraction)
     default:
-      throw node?.mismatch("a rope_type of default or proportional", came: "'\(kind)'")
-        ?? .field(subject: "", path: "", expected: "", came: "")
+      throw node.mismatch("a rope_type of default or proportional", came: "'\(kind)'")
     }
   }
 }

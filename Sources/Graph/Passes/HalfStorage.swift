@@ -11,18 +11,29 @@ public struct HalfStorage: Pass {
 
   /// The graph with every stored value rounded.
   public func run(_ graph: Graph) throws(GraphError) -> Graph {
-    try graph.rebuilt { (result, node, inputs) throws(GraphError) in
+    // A cache is updated where it lies: its old rows were rounded when they were made.
+    var unrounded: [Int: Int] = [:]
+    return try graph.rebuilt { (result, node, inputs) throws(GraphError) in
       switch node.op {
       case .constant:
-        guard node.type.dtype == .f32 || node.type.dtype == .bf16 else { return nil }
+        // Of a table only the rows that are taken are rounded.
+        guard node.type.dtype == .f32 || node.type.dtype == .bf16,
+          !graph.isOnlyGathered(node.id)
+        else { return nil }
         let copy = try result.copy(node, inputs: inputs)
         let half = try result.append(.cast(.f16), [copy], name: node.name)
         return graph.isOnlyLinearWeight(node.id)
           ? half : try result.append(.cast(.f32), [half], name: node.name)
       case .input:
         let copy = try result.copy(node, inputs: inputs)
-        return node.type.dtype == .f32 ? try Self.round(copy, node.name, in: &result) : copy
-      case .cast, .reshape, .transpose, .slice, .concat, .pad, .gather, .cacheUpdate,
+        guard node.type.dtype == .f32 else { return copy }
+        let rounded = try Self.round(copy, node.name, in: &result)
+        unrounded[rounded] = copy
+        return rounded
+      case .cacheUpdate:
+        let cache = unrounded[inputs[0]] ?? inputs[0]
+        return try result.copy(node, inputs: [cache] + inputs.dropFirst())
+      case .cast, .reshape, .transpose, .slice, .concat, .pad,
         .attentionMask, .countMask:
         return nil
       default:
@@ -43,6 +54,19 @@ public struct HalfStorage: Pass {
 }
 
 extension Graph {
+  /// Whether a constant is only a table of gathers, perhaps through views.
+  func isOnlyGathered(_ constant: Int) -> Bool {
+    let readers = nodes.filter { $0.inputs.contains(constant) }
+    return !readers.isEmpty
+      && readers.allSatisfy { reader in
+        switch reader.op {
+        case .gather: reader.inputs[0] == constant
+        case .reshape, .slice: isOnlyGathered(reader.id)
+        default: false
+        }
+      }
+  }
+
   /// Whether a constant is only read as the weight of linear layers, perhaps through views.
   func isOnlyLinearWeight(_ constant: Int) -> Bool {
     let readers = nodes.filter { $0.inputs.contains(constant) }

@@ -1,6 +1,6 @@
 public import Graph
 public import Models
-public import Media
+import Media
 
 /// Everything a folder says about a model, its weights mapped and nothing computed.
 public struct ModelFolder: Sendable {

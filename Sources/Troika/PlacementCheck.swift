@@ -62,6 +62,7 @@ struct PlacementCheck {
         let part = Part.chunk(index + 1, phase)
         let unit = placement.unit(of: part)
         let profile = try registry.unit(unit).profile
+        guard profile.limits != ProgramLimits() else { continue }
         let isLast = index == layout.ranges.count - 1
         let shape = TextDecoder.ChunkShape(
           layers: range,

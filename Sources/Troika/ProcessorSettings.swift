@@ -39,6 +39,12 @@ public struct ProcessorSettings: Sendable {
     referenceFrames = try root?.optional("video_processor")?.integer("num_frames", or: 32) ?? 32
     mel = try Self.mel(root?.optional("feature_extractor"))
     try Self.check(image, video, vision, root)
+    if let bins = configuration.audio?.melBins, mel.featureSize != bins {
+      throw try root?.member("feature_extractor").mismatch(
+        "feature_size \(bins), as the audio tower takes",
+        came: "\(mel.featureSize)"
+      ) ?? ModelFolderError(path: folder, reason: "expected \(bins) mel bins")
+    }
   }
 
   private static func check(

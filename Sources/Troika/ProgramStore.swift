@@ -1,7 +1,7 @@
 import Foundation
-public import Devices
+import Devices
 public import Graph
-public import Models
+import Models
 
 /// An operation that another unit runs than the one it was placed on.
 public struct Fallback: Hashable, Sendable {
@@ -97,7 +97,9 @@ final class ProgramStore: @unchecked Sendable {
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)
     let written = try graph.applying([
-      AttentionDecomposition { [placement] in fixed.contains(placement.unit(of: $0, in: part)) }
+      AttentionDecomposition { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
+      // Layers of one window share their mask.
+      CommonSubexpressions(),
     ])
     var units: [Int: UnitID] = [:]
     var fallbacks: [Fallback] = []

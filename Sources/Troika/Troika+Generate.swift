@@ -1,5 +1,5 @@
 public import Foundation
-public import Models
+import Models
 
 /// A piece of a mixed prompt.
 public enum PromptPart: Hashable, Sendable {

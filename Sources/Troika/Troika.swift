@@ -1,4 +1,4 @@
-public import Devices
+import Devices
 public import Foundation
 public import Graph
 public import Models

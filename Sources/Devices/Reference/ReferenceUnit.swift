@@ -65,6 +65,10 @@ private struct ReferenceExecutable: Executable {
       case .input:
         guard let value = bindings[node.name] else { continue }
         values[node.id] = ReferenceTensor(value.pointer, node.type)
+      // Of a table only the rows that are taken are read.
+      case .constant(.weight) where graph.isOnlyGathered(node.id): continue
+      case .gather where graph.isOnlyGathered(node.inputs[0]):
+        values[node.id] = try gather(node, values[node.inputs[1]])
       case .constant(.weight(let name)):
         guard let base = try source.bytes(of: name).baseAddress else { continue }
         values[node.id] = ReferenceTensor(base, node.type)
@@ -84,6 +88,31 @@ private struct ReferenceExecutable: Executable {
       guard let target = bindings[output.name], let value = values[output.node] else { continue }
       value.store(to: target.pointer)
     }
+  }
+
+  private func gather(_ node: Node, _ ids: ReferenceTensor?) throws -> ReferenceTensor {
+    let table = graph.nodes[node.inputs[0]]
+    guard case .constant(.weight(let name)) = table.op, let ids,
+      let base = try source.bytes(of: name).baseAddress
+    else { return ReferenceTensor(type: node.type, numbers: []) }
+    let row = TensorType(table.type.dtype, table.type.shape.replacingFirst(with: 1))
+    let numbers = ids.numbers.flatMap { id -> [Float] in
+      let index = Int(id)
+      guard index >= 0, index < table.type.shape[0] else {
+        return [Float](repeating: 0, count: row.shape.elementCount)
+      }
+      return ElementCoding.decode(base + index * row.byteCount, row)
+    }
+    return ReferenceTensor(type: node.type, numbers: numbers)
+  }
+}
+
+extension Graph {
+  /// Whether a node is a dense named constant that is only a table of gathers.
+  fileprivate func isOnlyGathered(_ id: Int) -> Bool {
+    guard case .constant(.weight) = nodes[id].op, nodes[id].type.dtype.isDense else { return false }
+    let readers = nodes.filter { $0.inputs.contains(id) }
+    return !readers.isEmpty && readers.allSatisfy { $0.op == .gather && $0.inputs[0] == id }
   }
 }
 

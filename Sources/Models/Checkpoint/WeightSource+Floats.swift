@@ -11,20 +11,8 @@ extension WeightSource {
     guard let type = type(of: name) else {
       throw CheckpointError.absent(name: name, file: "weights")
     }
-    let count = type.shape.elementCount
     switch type.dtype {
-    case .f32:
-      return (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) }
-    case .bf16:
-      return (0..<count).map { index in
-        let upper = bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)
-        return Float(bitPattern: UInt32(upper) << 16)
-      }
-    case .f16:
-      return (0..<count).map { index in
-        let bits = bytes.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)
-        return binary16(bits)
-      }
+    case .f32, .bf16, .f16: return bytes.baseAddress.map { ElementCoding.decode($0, type) } ?? []
     case .i32, .int8Block32, .int8Row, .int4Block32, .int4Palette32:
       throw CheckpointError.tensor(
         file: "weights",
@@ -57,18 +45,5 @@ extension WeightSource {
       )
     }
     return values[0]
-  }
-}
-
-private func binary16(_ bits: UInt16) -> Float {
-  let sign = UInt32(bits & 0x8000) << 16
-  let exponent = UInt32(bits >> 10) & 0x1F
-  let fraction = UInt32(bits & 0x3FF)
-  switch exponent {
-  case 0:
-    let magnitude = Float(fraction) * 0x1p-24
-    return sign == 0 ? magnitude : -magnitude
-  case 31: return Float(bitPattern: sign | 0x7F80_0000 | fraction << 13)
-  default: return Float(bitPattern: sign | (exponent + 112) << 23 | fraction << 13)
   }
 }

@@ -1,4 +1,4 @@
-public import Graph
+import Graph
 
 /// The clamp around one projection of a tower; ranges that are infinite change nothing.
 public struct ClipBounds: Hashable, Sendable {

@@ -1,9 +1,7 @@
-public import Graph
-
 /// Conversions between stored formats and numbers, one element at a time.
-enum ElementCoding {
+public enum ElementCoding {
   /// binary16 to binary32.
-  static func widen(half bits: UInt16) -> Float {
+  public static func widen(half bits: UInt16) -> Float {
     let sign = UInt32(bits & 0x8000) << 16
     let exponent = UInt32(bits >> 10) & 0x1F
     let fraction = UInt32(bits & 0x3FF)
@@ -17,7 +15,7 @@ enum ElementCoding {
   }
 
   /// binary32 to binary16, nearest even.
-  static func narrow(half value: Float) -> UInt16 {
+  public static func narrow(half value: Float) -> UInt16 {
     let bits = value.bitPattern
     let sign = UInt16((bits >> 16) & 0x8000)
     let magnitude = bits & 0x7FFF_FFFF
@@ -32,14 +30,14 @@ enum ElementCoding {
   }
 
   /// binary32 to bfloat16, nearest even.
-  static func narrow(brain value: Float) -> UInt16 {
+  public static func narrow(brain value: Float) -> UInt16 {
     let bits = value.bitPattern
     if value.isNaN { return UInt16(bits >> 16) | 0x40 }
     return UInt16(truncatingIfNeeded: (bits &+ 0x7FFF &+ ((bits >> 16) & 1)) >> 16)
   }
 
   /// Every number of a tensor of any float format.
-  static func decode(_ bytes: UnsafeRawPointer, _ type: TensorType) -> [Float] {
+  public static func decode(_ bytes: UnsafeRawPointer, _ type: TensorType) -> [Float] {
     let count = type.shape.elementCount
     let columns = type.shape.last
     func half(_ offset: Int) -> Float {
@@ -75,7 +73,7 @@ enum ElementCoding {
   }
 
   /// Stores numbers in a dense float format.
-  static func encode(_ values: [Float], _ dtype: DType, to target: UnsafeMutableRawPointer) {
+  public static func encode(_ values: [Float], _ dtype: DType, to target: UnsafeMutableRawPointer) {
     for (index, value) in values.enumerated() {
       switch dtype {
       case .f16:
@@ -88,7 +86,7 @@ enum ElementCoding {
   }
 
   /// A number as a dense float format keeps it.
-  static func rounded(_ value: Float, to dtype: DType) -> Float {
+  public static func rounded(_ value: Float, to dtype: DType) -> Float {
     switch dtype {
     case .f16: widen(half: narrow(half: value))
     case .bf16: Float(bitPattern: UInt32(narrow(brain: value)) << 16)

@@ -22,12 +22,12 @@ let package = Package(
   targets: [
     .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
     .systemLibrary(name: "CNuma", pkgConfig: "numa", providers: [.apt(["libnuma-dev"])]),
-    .systemLibrary(name: "CVulkan", pkgConfig: "vulkan", providers: [.apt(["libvulkan-dev"])]),
     .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(
       name: "CFFmpeg", pkgConfig: "libavformat",
       providers: [.apt(["libavformat-dev", "libswscale-dev", "libswresample-dev"])]),
     .target(name: "CKernels", cSettings: optimised, linkerSettings: [.linkedLibrary("m")]),
+    .target(name: "CGPU", cSettings: optimised, linkerSettings: [.linkedLibrary("dl")]),
     .target(
       name: "CMedia", dependencies: ["CVips", "CFFmpeg"], cSettings: optimised,
       linkerSettings: [
@@ -37,8 +37,9 @@ let package = Package(
 
     .target(name: "Graph", swiftSettings: strict),
     .target(
-      name: "Devices", dependencies: ["Graph", "CKernels", "COpenBLAS", "CNuma"],
-      swiftSettings: strict),
+      name: "Devices", dependencies: ["Graph", "CKernels", "CGPU", "COpenBLAS", "CNuma"],
+      exclude: ["GPU/Shaders"], swiftSettings: strict, plugins: ["EmbedShaders"]),
+    .plugin(name: "EmbedShaders", capability: .buildTool()),
     .target(name: "Models", dependencies: ["Graph"], swiftSettings: strict),
     .target(name: "Media", dependencies: ["CMedia"], swiftSettings: strict),
     .target(

@@ -6,24 +6,59 @@ public import Graph
 /// A launch that writes a buffer must be over, by its moment, before anyone reads it; that rule is
 /// what makes sharing safe.
 public final class Buffer: @unchecked Sendable {
-  /// First byte.
-  public let pointer: UnsafeMutableRawPointer
   /// Bytes.
   public let byteCount: Int
+  /// The memory itself, which may outlive the buffer where a device has imported it.
+  let memory: HostMemory
+  /// What units keep beside the memory, by owner.
+  private let companions = Protected<[ObjectIdentifier: AnyObject]>([:])
 
   /// Bytes to which buffers are aligned.
   public static let alignment = 64
-
-  /// Bytes from which memory is mapped on its own: pages that nothing touches take no room.
-  private static let mappedByteCount = 4 << 20
-
-  private let isMapped: Bool
 
   /// Zeroed memory.
   ///
   /// - Throws: `DeviceError.outOfMemory`.
   public init(byteCount: Int) throws(DeviceError) {
-    let size = max(byteCount, 1)
+    self.byteCount = byteCount
+    memory = try HostMemory(byteCount: byteCount)
+  }
+
+  /// First byte.
+  public var pointer: UnsafeMutableRawPointer { memory.pointer }
+
+  /// What an owner keeps beside this memory, made when first needed; it holds its owner.
+  func companion<Companion: AnyObject>(
+    of owner: AnyObject,
+    _ make: () throws -> Companion
+  ) rethrows -> Companion {
+    try companions.update { companions in
+      if let known = companions[ObjectIdentifier(owner)] as? Companion { return known }
+      let made = try make()
+      companions[ObjectIdentifier(owner)] = made
+      return made
+    }
+  }
+}
+
+/// Zeroed memory of the processor; whole pages where it is large.
+final class HostMemory: @unchecked Sendable {
+  let pointer: UnsafeMutableRawPointer
+  /// Bytes that belong to it: whole pages where it is large.
+  let byteCount: Int
+  private let isMapped: Bool
+
+  /// Bytes from which memory begins at a page.
+  private static let pagedByteCount = 64 << 10
+  /// Bytes from which memory is mapped on its own: pages that nothing touches take no room.
+  private static let mappedByteCount = 4 << 20
+  private static let pageByteCount = 4096
+
+  init(byteCount: Int) throws(DeviceError) {
+    var size = max(byteCount, 1)
+    let isPaged = size >= Self.pagedByteCount
+    if isPaged { size = (size + Self.pageByteCount - 1) / Self.pageByteCount * Self.pageByteCount }
+    self.byteCount = size
     isMapped = size >= Self.mappedByteCount
     var memory: UnsafeMutableRawPointer?
     if isMapped {
@@ -36,17 +71,18 @@ public final class Buffer: @unchecked Sendable {
         0
       )
       memory = mapped == MAP_FAILED ? nil : mapped
-    } else if posix_memalign(&memory, Self.alignment, size) == 0, let memory {
+    } else if posix_memalign(&memory, isPaged ? Self.pageByteCount : Buffer.alignment, size) == 0,
+      let memory
+    {
       memset(memory, 0, size)
     }
     guard let memory else { throw .outOfMemory(unit: "host", byteCount: byteCount) }
     pointer = memory
-    self.byteCount = byteCount
   }
 
   deinit {
     if isMapped {
-      munmap(pointer, max(byteCount, 1))
+      munmap(pointer, byteCount)
     } else {
       free(pointer)
     }

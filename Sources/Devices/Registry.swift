@@ -7,11 +7,14 @@ public struct Registry: Sendable {
 
   /// Every unit the runtime knows.
   ///
-  /// - Parameter threads: worker threads of units on the processor.
-  public init(threads: Int) {
+  /// - Parameters:
+  ///   - threads: worker threads of units on the processor.
+  ///   - gpu: which Vulkan device, and how it is used.
+  public init(threads: Int, gpu: GPUOptions = GPUOptions()) {
     makers = [
       .reference: { ReferenceUnit() },
       .null: { NullUnit() },
+      .gpu: { try GPUUnit(gpu) },
       .cpu: { try CPUUnit(threads: threads) },
       .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads) },
       .neuralEngine: { try EmulatedUnit(.neuralEngine, threads: threads) },

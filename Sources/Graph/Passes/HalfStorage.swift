@@ -1,7 +1,8 @@
 /// Stores every activation as fp16: a result is rounded to nearest even before anything reads it.
 ///
 /// Written with casts, so that the Reference unit runs the same numerics. Results that only move
-/// elements need no rounding; weights in f32 or bf16 become f16 constants.
+/// elements need no rounding; weights in f32 or bf16 become f16 constants, but for the rates of rotary
+/// tables, whose products with late positions would lose whole turns.
 public struct HalfStorage: Pass {
   /// The pass.
   public init() {}
@@ -18,7 +19,7 @@ public struct HalfStorage: Pass {
       case .constant:
         // Of a table only the rows that are taken are rounded.
         guard node.type.dtype == .f32 || node.type.dtype == .bf16,
-          !graph.isOnlyGathered(node.id)
+          !graph.isOnlyGathered(node.id), !graph.isOnlyRates(node.id)
         else { return nil }
         let copy = try result.copy(node, inputs: inputs)
         let half = try result.append(.cast(.f16), [copy], name: node.name)
@@ -54,6 +55,12 @@ public struct HalfStorage: Pass {
 }
 
 extension Graph {
+  /// Whether a constant only holds the rates of rotary tables.
+  func isOnlyRates(_ constant: Int) -> Bool {
+    let readers = nodes.filter { $0.inputs.contains(constant) }
+    return !readers.isEmpty && readers.allSatisfy { $0.op == .rotaryTable }
+  }
+
   /// Whether a constant is only a table of gathers, perhaps through views.
   func isOnlyGathered(_ constant: Int) -> Bool {
     let readers = nodes.filter { $0.inputs.contains(constant) }

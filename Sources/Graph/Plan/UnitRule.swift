@@ -11,6 +11,10 @@ public struct UnitRule: Hashable, Sendable {
     /// Tensors with a larger extent, by axis from the innermost; the last limit holds for all
     /// further axes.
     case extents(atMost: [Int])
+    /// Attention over heads of any other width.
+    case headWidth(multipleOf: Int)
+    /// Results and operands that are no constants of more bytes.
+    case valueByteCount(atMost: Int)
   }
 
   /// The rule in words.
@@ -34,6 +38,11 @@ public struct UnitRule: Hashable, Sendable {
     case .kinds(let kinds): return kinds.contains(node.op.kind)
     case .integers: return types.contains { $0.dtype == .i32 }
     case .rank(let most): return types.contains { $0.shape.rank > most }
+    case .headWidth(let step):
+      return ["attention", "cachedAttention"].contains(node.op.kind) && node.type.shape.last % step != 0
+    case .valueByteCount(let most):
+      let operands = node.inputs.filter { !graph.isConstant($0) }.map { graph.nodes[$0].type }
+      return ([node.type] + operands).contains { $0.byteCount > most }
     case .extents(let limits):
       return types.contains { type in
         type.shape.extents.reversed().enumerated().contains { axis, extent in

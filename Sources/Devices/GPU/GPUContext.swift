@@ -1,0 +1,154 @@
+import CGPU
+import Foundation
+
+/// An open device: its memory, its pipelines, its timeline.
+final class GPUContext: @unchecked Sendable {
+  let system: GPUSystem
+  let device: GPUDevice
+  let options: GPUOptions
+  let family: GPUOptions.Family
+  let handle: OpaquePointer
+  private let pipelines = Protected<[GPUPipeline: OpaquePointer]>([:])
+  private let failure = Protected<DeviceError?>(nil)
+  /// A queue takes one submission at a time.
+  private let submission = NSLock()
+  private let folder: GPUCacheFolder
+
+  init(_ options: GPUOptions) throws(DeviceError) {
+    self.options = options
+    system = try GPUSystem(validates: options.validates)
+    device = try system.device(options.device)
+    let isNarrow = device.kind == .software && device.subgroupSize == 8
+    family = options.family ?? (isNarrow ? .texels : .tiles)
+    if family == .texels, device.subgroupSize != 8 {
+      throw .unavailable(unit: UnitNames.gpu, reason: "\(device.name) has no subgroups of 8")
+    }
+    folder = GPUCacheFolder(options.cacheFolder, device)
+    let known = folder.read("pipelines")
+    var status: Int32 = 0
+    let (loader, index) = (system.handle, UInt32(device.index))
+    let opened = known.withUnsafeBytes { bytes in
+      tg_device_open(
+        loader,
+        index,
+        bytes.baseAddress,
+        bytes.count,
+        &status
+      )
+    }
+    guard let opened else {
+      throw .unavailable(
+        unit: UnitNames.gpu,
+        reason: "\(device.name) cannot be opened (status \(status))"
+      )
+    }
+    handle = opened
+  }
+
+  deinit {
+    savePipelines()
+    pipelines.update { $0.values.forEach { tg_pipeline_destroy($0) } }
+    tg_device_close(handle)
+  }
+
+  /// Invocations of a workgroup that works on rows.
+  var rowLanes: Int { family == .texels ? 8 : max(64, device.subgroupSize) }
+
+  /// A pipeline, made on first use.
+  ///
+  /// - Throws: `DeviceError` where the driver does not take it.
+  func pipeline(_ key: GPUPipeline) throws -> OpaquePointer {
+    try pipelines.update { known in
+      if let pipeline = known[key] { return pipeline }
+      guard let text = ShaderCode.all[key.shader.rawValue], let code = Data(base64Encoded: text)
+      else { throw error(TG_FAILED, "no shader \(key.shader.rawValue)") }
+      let words = code.withUnsafeBytes { Array($0.bindMemory(to: UInt32.self)) }
+      var status: Int32 = 0
+      let made = tg_pipeline_create(
+        handle,
+        words,
+        code.count,
+        key.shader.kinds,
+        UInt32(key.shader.kinds.count),
+        UInt32(key.pushCount * 4),
+        key.constants,
+        UInt32(key.constants.count),
+        &status
+      )
+      guard let made else { throw error(tg_status(UInt32(status)), key.shader.rawValue) }
+      known[key] = made
+      return made
+    }
+  }
+
+  /// Writes the pipelines so far to the cache folder.
+  func savePipelines() {
+    guard folder.exists else { return }
+    var data = [UInt8](repeating: 0, count: tg_cache_data(handle, nil, Int.max))
+    let count = tg_cache_data(handle, &data, data.count)
+    folder.write("pipelines", Data(data.prefix(count)))
+  }
+
+  /// The typed error of a status.
+  func error(_ status: tg_status, _ program: String, byteCount: Int = 0) -> DeviceError {
+    switch status {
+    case TG_OUT_OF_MEMORY: .outOfMemory(unit: UnitNames.gpu, byteCount: byteCount)
+    case TG_DEVICE_LOST:
+      .launch(unit: UnitNames.gpu, program: program, reason: "\(device.name) was lost")
+    default: .launch(unit: UnitNames.gpu, program: program, reason: "Vulkan call failed")
+    }
+  }
+
+  /// Runs recordings one after the other and waits for each.
+  ///
+  /// - Throws: `DeviceError`; a device that was lost or hangs stays failed.
+  func run(_ recordings: [GPURecording], program: String) throws {
+    if let known = failure.update({ $0 }) { throw known }
+    let values = try recordings.map { recording in
+      try submit(program) { tg_submit(handle, recording.handle, $0) }
+    }
+    for (recording, value) in zip(recordings, values) {
+      try wait(value, patience: recording.patience(options), program)
+      recording.hasRun = true
+    }
+  }
+
+  /// Submits and returns the value that the timeline comes to.
+  func submit(
+    _ program: String,
+    _ body: (UnsafeMutablePointer<UInt64>) -> Int32
+  ) throws -> UInt64 {
+    submission.lock()
+    defer { submission.unlock() }
+    var value: UInt64 = 0
+    try check(body(&value), program)
+    return value
+  }
+
+  /// Waits until the timeline has come to a value.
+  func wait(_ value: UInt64, patience: Int, _ program: String) throws {
+    let status = tg_wait(handle, value, UInt64(patience))
+    guard UInt32(status) == TG_TIMEOUT.rawValue else { return try check(status, program) }
+    let problem = DeviceError.launch(
+      unit: UnitNames.gpu,
+      program: program,
+      reason: "\(device.name) made no progress for \(patience / 1_000_000) ms"
+    )
+    failure.update { $0 = problem }
+    throw problem
+  }
+
+  private func check(_ status: Int32, _ program: String) throws {
+    guard UInt32(status) != TG_OK.rawValue else { return }
+    let problem = error(tg_status(UInt32(status)), program)
+    if UInt32(status) == TG_DEVICE_LOST.rawValue { failure.update { $0 = problem } }
+    throw problem
+  }
+}
+
+/// One shader with its constants.
+struct GPUPipeline: Hashable, Sendable {
+  let shader: GPUShader
+  let pushCount: Int
+  let constants: [UInt32]
+}

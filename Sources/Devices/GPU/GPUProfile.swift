@@ -1,0 +1,35 @@
+import Graph
+
+/// What the unit says about itself.
+enum GPUProfile {
+  /// Tables of gathers above this size stay in the processor's memory.
+  static let deviceTableByteCount = 64 << 20
+
+  /// The profile of a device.
+  ///
+  /// - Parameter failures: rules for operations whose self-test failed.
+  static func make(_ device: GPUDevice, failures: [UnitRule]) -> UnitProfile {
+    let software = device.kind == .software ? ", software" : ""
+    return UnitProfile(
+      unit: .gpu,
+      summary: "Vulkan: \(device.name)\(software), \(device.driver)",
+      activationTypes: [.f32, .f16, .i32],
+      weightTypes: Set(DType.allCases),
+      rules: [
+        UnitRule("argmax is done while sampling", source: "this project", .kinds(["argmax"])),
+        UnitRule(
+          "head widths are multiples of 4",
+          source: "this project",
+          .headWidth(multipleOf: 4)
+        ),
+        UnitRule(
+          "values of at most \(device.storageRange) bytes",
+          source: "maxStorageBufferRange of \(device.name)",
+          .valueByteCount(atMost: device.storageRange)
+        ),
+        UnitRule("rank at most 6", source: "this project", .rank(atMost: 6)),
+      ] + failures,
+      numerics: UnitNumerics(storage: .f16)
+    )
+  }
+}

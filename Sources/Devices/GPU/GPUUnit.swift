@@ -1,0 +1,50 @@
+import CGPU
+public import Graph
+
+/// A Vulkan device: compute shaders over values that f16 can hold, sums in f32.
+public final class GPUUnit: ComputeUnit {
+  /// What it runs, and what failed its self-test.
+  public let profile: UnitProfile
+  /// The device.
+  public var device: GPUDevice { context.device }
+  let context: GPUContext
+  private let arena: GPUArena
+  private let store = GPUWeightStore()
+  private let queue = UnitQueue(unit: .gpu)
+
+  /// Opens a device and tests what has not been tested with its driver.
+  ///
+  /// - Parameter options: which device, and how it is used.
+  /// - Throws: `DeviceError.unavailable` where there is none.
+  public init(_ options: GPUOptions = GPUOptions()) throws {
+    context = try GPUContext(options)
+    arena = GPUArena(context)
+    profile = GPUProfile.make(context.device, failures: [])
+  }
+
+  /// The kernels in use.
+  public var family: GPUOptions.Family { context.family }
+
+  /// Messages of the validation layers so far, and the last one's text; none unless they watch.
+  public var validationMessages: (count: Int, last: String) { context.system.messages }
+
+  /// Lowers a segment to dispatches and uploads its constants.
+  ///
+  /// - Throws: where an operation is declined, a constant cannot be read, or memory is short.
+  public func compile(
+    _ segment: Segment,
+    over source: any WeightSource
+  ) throws -> any Executable {
+    try segment.graph.checkVerdicts(of: profile)
+    let graph = try segment.graph.applying([GatedGeluFusion()])
+    let lowering = try GPULowering(graph, over: source, context: context, store: store)
+    return try GPUExecutable(lowering, arena: arena, queue: queue, source: source)
+  }
+
+  /// Copies bytes.
+  public func copy(_ source: Value, to target: Value, after: [Moment]) -> Moment {
+    queue.submit("copy", after: after) {
+      target.pointer.copyMemory(from: source.pointer, byteCount: source.type.byteCount)
+    }
+  }
+}

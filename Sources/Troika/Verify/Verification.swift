@@ -37,7 +37,8 @@ public final class Verification {
     folder = try ModelFolder(path: model)
     set = try GoldenSet(folder: goldens)
     self.registry = registry
-    layout = ChunkLayout(standardFor: folder.model.configuration.text)
+    layout = folder.layout
+    try folder.bundle?.checkDigests()
     let check = try PlacementCheck(
       placement,
       folder: folder,

@@ -91,4 +91,17 @@ struct Arguments {
     }
     return value
   }
+
+  /// A word that names a case.
+  func choice<Choice: RawRepresentable & CaseIterable>(
+    _ name: String,
+    _: Choice.Type
+  ) throws -> Choice? where Choice.RawValue == String {
+    guard let text = self[name] else { return nil }
+    guard let value = Choice(rawValue: text) else {
+      let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("--\(name): expected one of \(names), got '\(text)'")
+    }
+    return value
+  }
 }

@@ -71,16 +71,9 @@ struct RequestOptions {
     }
     var options = try load()
     let path = try arguments.required("model")
-    if let text = arguments["chunks"] {
+    if arguments["chunks"] != nil {
       let folder = try ModelFolder(path: path)
-      let count = folder.model.configuration.text.layers.count
-      let ends = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
-      guard let layout = ChunkLayout(ends: ends, layerCount: count) else {
-        throw UsageError(
-          "--chunks: expected rising ends of which the last is \(count), got '\(text)'"
-        )
-      }
-      options.layout = layout
+      options.layout = try Options.layout(arguments, folder.model.configuration.text)
     }
     return try await Troika.load(model: URL(fileURLWithPath: path), options: options)
   }
@@ -95,8 +88,8 @@ struct RequestOptions {
         topP: try arguments.number("top-p", in: 1e-9...1),
         seed: UInt64(try arguments.integer("seed", in: 0...Int.max) ?? 0)
       ),
-      mediaStyle: try choice("media-style", MediaStyle.self),
-      mediaPerLayer: try choice("media-ple", MediaPerLayerInput.self) ?? .pad,
+      mediaStyle: try arguments.choice("media-style", MediaStyle.self),
+      mediaPerLayer: try arguments.choice("media-ple", MediaPerLayerInput.self) ?? .pad,
       thinking: arguments.has("thinking"),
       isRaw: arguments.has("raw")
     )
@@ -108,7 +101,7 @@ struct RequestOptions {
       fps: try arguments.number("fps", in: 0.001...1000) ?? 1,
       maxFrames: try arguments.integer("max-frames", in: 1...100_000) ?? 8,
       includeAudio: arguments.has("include-audio"),
-      sampling: try choice("frame-sampling", VideoOptions.Sampling.self) ?? .even
+      sampling: try arguments.choice("frame-sampling", VideoOptions.Sampling.self) ?? .even
     )
   }
 
@@ -124,17 +117,5 @@ struct RequestOptions {
       default: return nil
       }
     }
-  }
-
-  private func choice<Value: RawRepresentable & CaseIterable>(
-    _ name: String,
-    _: Value.Type
-  ) throws -> Value? where Value.RawValue == String {
-    guard let text = arguments[name] else { return nil }
-    guard let value = Value(rawValue: text) else {
-      let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("--\(name): expected one of \(names), got '\(text)'")
-    }
-    return value
   }
 }

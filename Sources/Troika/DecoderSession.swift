@@ -38,6 +38,8 @@ final class DecoderSession {
   /// One past the last position ever written; rows of a ring behind it may be of any age.
   private var written = 0
   private let slidingRows: Int
+  private let cacheFormat: DType
+  private let sharedLayers: TextDecoder.SharedLayers
   /// Token counts that programs exist for; empty where any count does.
   private let fixedShapes: [Int]
   private var caches: [String: Value] = [:]
@@ -49,16 +51,22 @@ final class DecoderSession {
     placement: Placement,
     context: Int,
     batch: Int,
-    fixedShapes: [Int] = []
+    fixedShapes: [Int] = [],
+    sharedLayers: TextDecoder.SharedLayers = .last
   ) throws {
     self.fixedShapes = fixedShapes
+    self.sharedLayers = sharedLayers
     self.store = store
     self.text = text
     self.layout = layout
     self.placement = placement
     self.context = context
     self.batch = batch
-    slidingRows = min(context, text.configuration.slidingWindow + batch)
+    // Programs of fixed shapes hold the window alone; where any shape will do a batch more lets a
+    // conversation step back.
+    let slack = fixedShapes.isEmpty ? batch : 0
+    slidingRows = min(context, text.configuration.slidingWindow + slack)
+    cacheFormat = try store.cacheFormat(chunks: layout.ranges.count)
     let shape = shape(layout.ranges[0], tokens: 1, rows: .all, isLast: false)
     for layer in text.configuration.owningLayers {
       let type = text.cacheType(layer: layer, in: shape)
@@ -105,7 +113,7 @@ final class DecoderSession {
     var isNarrow = false
     let first = text.configuration.firstSharedLayer
     for (index, range) in layout.ranges.enumerated() {
-      let isShared = range.lowerBound >= first
+      let isShared = range.lowerBound >= first && sharedLayers == .last
       if wanted == .none, isShared { break }
       if wanted == .last, isShared, !isNarrow, tokens > 1 {
         try narrow(&values, count: count)
@@ -120,7 +128,11 @@ final class DecoderSession {
       let program = try store.program(.chunk(index + 1, shape, phase, taps: taps))
       try run(program, &values, taps, &result)
     }
-    if wanted != .none, !joinsHead(phase), let hidden = values["hidden"] {
+    if wanted != .none, !joinsHead(phase), var hidden = values["hidden"] {
+      if wanted == .last, hidden.type.shape[0] > 1 {
+        hidden = hidden.rows(count - 1, count: 1)
+        values["hidden"] = hidden
+      }
       let program = try store.program(.head(rows: hidden.type.shape[0], phase, taps: taps))
       try run(program, &values, taps, &result)
     }
@@ -144,8 +156,10 @@ final class DecoderSession {
       layers: range,
       tokens: tokens,
       rows: tokens == 1 && rows == .last ? .all : rows,
+      sharedLayers: tokens == 1 && rows != .none ? .last : sharedLayers,
       slidingCacheRows: slidingRows,
       fullCacheRows: context,
+      cacheType: cacheFormat,
       includesHead: isLast && rows != .none
     )
   }

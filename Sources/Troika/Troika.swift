@@ -17,9 +17,9 @@ public final class Troika: Sendable {
   public struct LoadOptions: Sendable {
     /// Where each part runs.
     public var placement: Placement
-    /// Cuts between the decoder's programs; nil for the usual ones.
+    /// Cuts between the decoder's programs; nil for the bundle's or the usual ones.
     public var layout: ChunkLayout?
-    /// Positions of the caches; nil for the model's maximum, at most 8192.
+    /// Positions of the caches; nil for the bundle's, else the model's maximum, at most 8192.
     public var context: Int?
     /// Tokens of a prefill batch at most.
     public var prefillBatch: Int
@@ -67,8 +67,8 @@ public final class Troika: Sendable {
     let start = MonotonicClock.nanoseconds
     folder = try ModelFolder(path: path)
     let text = folder.model.configuration.text
-    layout = options.layout ?? ChunkLayout(standardFor: text)
-    context = options.context ?? min(8192, text.maximumPositions)
+    layout = options.layout ?? folder.layout
+    context = options.context ?? folder.context
     guard context >= 2, context <= text.maximumPositions else {
       throw TroikaError.option(
         name: "context",
@@ -118,7 +118,7 @@ public final class Troika: Sendable {
     loadNanoseconds = MonotonicClock.nanoseconds - start
   }
 
-  /// Loads a checkpoint folder in Hugging Face format; weights are mapped, not read.
+  /// Loads a bundle or a checkpoint folder in Hugging Face format; weights are mapped, not read.
   ///
   /// - Throws: where a file is missing or malformed, or a unit is not available.
   public static func load(

@@ -11,13 +11,26 @@ public struct TextDecoder: Sendable {
   /// Where the decoder's tensors stand in the checkpoint.
   public let prefix: String
 
+  /// The output projection of a model whose embeddings are not tied to it.
+  static let headName = "lm_head.weight"
+
+  /// The embedding table.
+  var tableName: String { prefix + "embed_tokens.weight" }
+
   /// A decoder over tensors named `prefix` and what follows.
   public init(_ configuration: TextConfiguration, prefix: String = "model.language_model.") {
     self.configuration = configuration
     self.prefix = prefix
   }
 
-  /// Which rows of a step go on through the layers that own no keys and values.
+  /// This decoder with a head of its own.
+  public var untied: TextDecoder {
+    var own = configuration
+    own.tiesEmbeddings = false
+    return TextDecoder(own, prefix: prefix)
+  }
+
+  /// Which rows of a step have their logits wanted.
   public enum Rows: Hashable, Sendable {
     /// None: the step only fills the caches.
     case none
@@ -27,14 +40,24 @@ public struct TextDecoder: Sendable {
     case all
   }
 
+  /// Which rows go through the layers that own no keys and values.
+  public enum SharedLayers: String, Hashable, Sendable, CaseIterable {
+    /// Those whose logits are wanted.
+    case last
+    /// All of them, as programs do that know only one number of rows.
+    case all
+  }
+
   /// The shape of one chunk program.
   public struct ChunkShape: Hashable, Sendable {
     /// The layers it holds.
     public let layers: Range<Int>
     /// Tokens of the step.
     public let tokens: Int
-    /// Rows that go on past the last owning layer.
+    /// Rows whose logits are wanted.
     public let rows: Rows
+    /// Rows that go on past the last owning layer.
+    public let sharedLayers: SharedLayers
     /// Rows of a sliding layer's cache.
     public let slidingCacheRows: Int
     /// Rows of a full layer's cache.
@@ -49,6 +72,7 @@ public struct TextDecoder: Sendable {
       layers: Range<Int>,
       tokens: Int,
       rows: Rows,
+      sharedLayers: SharedLayers = .last,
       slidingCacheRows: Int,
       fullCacheRows: Int,
       cacheType: DType = .f32,
@@ -57,11 +81,19 @@ public struct TextDecoder: Sendable {
       self.layers = layers
       self.tokens = tokens
       self.rows = rows
+      self.sharedLayers = sharedLayers
       self.slidingCacheRows = slidingCacheRows
       self.fullCacheRows = fullCacheRows
       self.cacheType = cacheType
       self.includesHead = includesHead
     }
+
+    /// Whether rows are given up where the layers without caches of their own begin.
+    var narrows: Bool { rows != .all && sharedLayers == .last }
+
+    /// Whether later chunks read a cache as it was before the step: many of their queries still need
+    /// rows that the step overwrites. Then the last chunk that reads a cache writes it.
+    var defersUpdates: Bool { tokens > 1 && !narrows }
   }
 
   /// The cache a layer owns, `[R, G, E]`.
@@ -94,10 +126,7 @@ public struct TextDecoder: Sendable {
     let c = configuration
     tracer.scope("embed") {
       let ids = tracer.input("ids", TensorType(.i32, [tokens]))
-      let table = tracer.weight(
-        prefix + "embed_tokens.weight",
-        [c.vocabularySize, c.hiddenSize]
-      )
+      let table = tracer.weight(tableName, [c.vocabularySize, c.hiddenSize])
       tracer.output(
         "hidden",
         table.gathered(ids, as: "tokens") * Float(c.hiddenSize).squareRoot()
@@ -157,7 +186,7 @@ public struct TextDecoder: Sendable {
         as: "norm"
       )
       tracer.tap("norm", norm)
-      let name = c.tiesEmbeddings ? prefix + "embed_tokens.weight" : "lm_head.weight"
+      let name = c.tiesEmbeddings ? tableName : Self.headName
       let logits = norm.linear(
         tracer.weight(name, [c.vocabularySize, c.hiddenSize]),
         as: "logits"

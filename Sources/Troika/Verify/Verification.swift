@@ -37,7 +37,8 @@ public final class Verification {
     folder = try ModelFolder(path: model)
     set = try GoldenSet(folder: goldens)
     self.registry = registry
-    layout = ChunkLayout(standardFor: folder.model.configuration.text)
+    layout = folder.layout
+    try folder.bundle?.checkDigests()
     let check = try PlacementCheck(
       placement,
       folder: folder,
@@ -53,6 +54,15 @@ public final class Verification {
       registry: registry,
       placement: check.placement
     )
+  }
+
+  /// Sum and number of the correlations of logits with their goldens, where weights are quantised.
+  var correlations = (sum: 0.0, rows: 0)
+
+  /// How the decoder's matrices are stored, where that moves its numbers.
+  var quantised: WeightFormat? {
+    let weights = folder.bundle?.manifest.weights
+    return weights == .f16 ? nil : weights
   }
 
   /// Runs stages in order.
@@ -88,7 +98,23 @@ public final class Verification {
       default: try verifyMultimodal(collect)
       }
     }
+    if let check = correlationCheck { collect(check) }
     return checks
+  }
+
+  /// The gate of quantised weights: how the logits correlate with the goldens' on the whole.
+  private var correlationCheck: Check? {
+    guard let quantised, correlations.rows > 0 else { return nil }
+    let mean = correlations.sum / Double(correlations.rows)
+    let isGated = quantised == .int8
+    return Check(
+      stage: "decoder",
+      name: "mean logit correlation over \(correlations.rows) positions",
+      minCosine: mean,
+      tolerance: isGated ? "mean \(Tolerance.bytesCorrelation)" : "not gated",
+      holds: !isGated || mean >= Tolerance.bytesCorrelation,
+      isGated: isGated
+    )
   }
 
   /// Shapes for prompts of at most this length.

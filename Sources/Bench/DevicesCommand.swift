@@ -8,23 +8,35 @@ enum DevicesCommand: Command {
   static let name = "devices"
   static let summary = "list the units of this machine, their limits and what they lack"
   static let help = """
-    usage: troika devices [--json]
+    usage: troika devices [--gpu NAME|INDEX] [--json]
 
-    Lists the units that placements may name, what each runs, and what each declines.
+    Lists the units that placements may name, what each runs, and what each declines, and every
+    Vulkan device with its limits and what it lacks.
 
     Example:
       troika devices
     """
 
   static func start(_ words: [String]) async throws -> ExitCode {
-    let arguments = try Arguments(words, valued: ["threads"], switches: ["json"])
+    let arguments = try Arguments(words, valued: ["threads", "gpu"], switches: ["json"])
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
-    let registry = Registry(threads: try Options.threads(arguments))
+    let registry = Registry(
+      threads: try Options.threads(arguments),
+      gpu: Options.gpu(arguments)
+    )
     let machine = HostMachine.current()
-    let rows = try registry.names.map { try registry.unit($0) }
-    let absent = UnitID.all.filter { !registry.names.contains($0) }
+    var rows: [any ComputeUnit] = []
+    var absent: [(unit: UnitID, reason: String)] = []
+    for name in registry.names {
+      do {
+        rows.append(try registry.unit(name))
+      } catch DeviceError.unavailable(_, let reason) where name == .gpu && arguments["gpu"] == nil {
+        absent.append((name, reason))
+      }
+    }
+    let devices = (try? GPUDevice.all()) ?? []
     if arguments.has("json") {
-      Output.line(json(machine, rows, absent).text(.indented, sortingKeys: false))
+      Output.line(json(machine, rows, absent, devices).text(.indented, sortingKeys: false))
       return .done
     }
     Output.line(
@@ -42,8 +54,9 @@ enum DevicesCommand: Command {
       Output.line("              activations \(formats)")
       for rule in profile.rules { Output.line("              declines: \(rule.name)") }
     }
+    for device in devices { GPUDeviceText.lines(device).forEach { Output.line($0) } }
     for unit in absent {
-      Output.line("\(TimelineText.pad(unit.name, 14))not available in this build")
+      Output.line("\(TimelineText.pad(unit.unit.name, 14))not available: \(unit.reason)")
     }
     return .done
   }
@@ -51,7 +64,8 @@ enum DevicesCommand: Command {
   private static func json(
     _ machine: HostMachine,
     _ units: [any ComputeUnit],
-    _ absent: [UnitID]
+    _ absent: [(unit: UnitID, reason: String)],
+    _ devices: [GPUDevice]
   ) -> JSONValue {
     .object(fields: [
       ("processor", .string(machine.processor)),
@@ -83,7 +97,8 @@ enum DevicesCommand: Command {
           }
         )
       ),
-      ("absent", .array(absent.map { .string($0.name) })),
+      ("vulkan", .array(devices.map { GPUDeviceText.json($0) })),
+      ("absent", .array(absent.map { .string($0.unit.name) })),
     ])
   }
 }

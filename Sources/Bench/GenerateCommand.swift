@@ -29,9 +29,6 @@ enum GenerateCommand: Command {
       repeated: RequestOptions.repeated,
       switches: RequestOptions.switches.union(["timeline"])
     )
-    if arguments["gpu"] != nil {
-      throw DeviceError.unavailable(unit: "gpu", reason: "this build has no Vulkan unit")
-    }
     if let path = arguments["trace"] { try FileOutput.check(path) }
     let options = RequestOptions(arguments: arguments)
     let media = try options.media()

@@ -1,3 +1,4 @@
+import Devices
 import Foundation
 import Models
 
@@ -6,6 +7,13 @@ enum Options {
   /// Worker threads: as asked for, else all processors this process may use.
   static func threads(_ arguments: Arguments) throws -> Int {
     try arguments.integer("threads", in: 1...1024) ?? ProcessInfo.processInfo.activeProcessorCount
+  }
+
+  /// The Vulkan device that is asked for, with a folder for what its driver makes.
+  static func gpu(_ arguments: Arguments) -> GPUOptions {
+    let environment = ProcessInfo.processInfo.environment
+    let home = environment["XDG_CACHE_HOME"] ?? environment["HOME"].map { $0 + "/.cache" }
+    return GPUOptions(device: arguments["gpu"], cacheFolder: home.map { $0 + "/troika/gpu" })
   }
 
   /// The decoder's cuts, where asked for.

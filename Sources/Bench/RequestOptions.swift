@@ -24,9 +24,10 @@ struct RequestOptions {
       --max-frames N      frames a clip at most (8)
       --include-audio     a clip's soundtrack follows its frames
       --frame-sampling R  even (default) or reference
-      --placement P       a unit for all: cpu (default), reference, gpu:emulated, neuralEngine;
-                          mission; or KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
+      --placement P       a unit for all: cpu (default), reference, gpu, gpu:emulated,
+                          neuralEngine; mission; or KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
                           prefill, decode, prefill.chunkN, head, or a glob over operations
+      --gpu NAME|INDEX    the Vulkan device (the best there is; see devices)
       --no-fallback       a program that its unit refuses is an error
       --threads N         worker threads of the cpu unit (all processors)
       --kernels NAME      avx512, avx2 or portable (the best this processor has)
@@ -57,6 +58,7 @@ struct RequestOptions {
       context: try arguments.integer("context", in: 2...(1 << 24)),
       prefillBatch: try arguments.integer("prefill", in: 1...(1 << 20)) ?? 512,
       threads: try Options.threads(arguments),
+      gpu: Options.gpu(arguments),
       allowsFallback: !arguments.has("no-fallback")
     )
   }

@@ -19,6 +19,7 @@ enum VerifyCommand: Command {
       --placement P      cpu (default), reference, or vision=UNIT,chunks=UNIT,…
       --stage S          \(Verification.stages.joined(separator: " "));
                          may be repeated
+      --gpu NAME|INDEX   the Vulkan device (the best there is; see devices)
       --threads N        worker threads of the cpu unit
       --json             one JSON document
 
@@ -29,7 +30,7 @@ enum VerifyCommand: Command {
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: ["model", "goldens", "placement", "stage", "threads"],
+      valued: ["model", "goldens", "placement", "stage", "threads", "gpu"],
       repeated: ["stage"],
       switches: ["json"]
     )
@@ -39,7 +40,10 @@ enum VerifyCommand: Command {
       model: try arguments.required("model"),
       goldens: try arguments.required("goldens"),
       placement: placement,
-      registry: Registry(threads: try Options.threads(arguments))
+      registry: Registry(
+        threads: try Options.threads(arguments),
+        gpu: Options.gpu(arguments)
+      )
     )
     for warning in verification.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")

@@ -9,7 +9,7 @@ struct PlacementCheck {
   /// What the user should know.
   private(set) var warnings: [String] = []
 
-  /// Replaces units that stand in for others and moves programs that their unit refuses.
+  /// Moves programs that their unit refuses.
   ///
   /// - Throws: where a unit is not available, or a program is refused and must not move.
   init(
@@ -20,13 +20,6 @@ struct PlacementCheck {
     allowsFallback: Bool
   ) throws {
     placement = wanted
-    if wanted.units.contains(.gpu), !registry.names.contains(.gpu) {
-      guard allowsFallback else {
-        throw DeviceError.unavailable(unit: "gpu", reason: "this build has no Vulkan unit")
-      }
-      placement = wanted.replacing(.gpu, with: .emulatedGPU)
-      warnings.append("gpu: this build has no Vulkan unit, gpu:emulated stands in")
-    }
     for unit in placement.units { _ = try registry.unit(unit) }
     try checkKeys(wanted, folder, layout)
     try moveRefusedChunks(folder, layout, registry, allowsFallback)

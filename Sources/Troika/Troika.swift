@@ -1,4 +1,4 @@
-import Devices
+public import Devices
 public import Foundation
 public import Graph
 public import Models
@@ -25,6 +25,8 @@ public final class Troika: Sendable {
     public var prefillBatch: Int
     /// Worker threads of the processor unit; nil for all processors.
     public var threads: Int?
+    /// Which Vulkan device the `gpu` unit is, and how it is used.
+    public var gpu: GPUOptions
     /// Whether a program that its unit refuses may run on the CPU.
     public var allowsFallback: Bool
 
@@ -35,6 +37,7 @@ public final class Troika: Sendable {
       context: Int? = nil,
       prefillBatch: Int = 512,
       threads: Int? = nil,
+      gpu: GPUOptions = GPUOptions(),
       allowsFallback: Bool = true
     ) {
       self.placement = placement
@@ -42,6 +45,7 @@ public final class Troika: Sendable {
       self.context = context
       self.prefillBatch = prefillBatch
       self.threads = threads
+      self.gpu = gpu
       self.allowsFallback = allowsFallback
     }
   }
@@ -92,7 +96,8 @@ public final class Troika: Sendable {
     }
     batch = min(options.prefillBatch, context)
     registry = Registry(
-      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount
+      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount,
+      gpu: options.gpu
     )
     let check = try PlacementCheck(
       options.placement,

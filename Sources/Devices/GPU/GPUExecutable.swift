@@ -91,14 +91,13 @@ final class GPUExecutable: Executable, @unchecked Sendable {
       guard let ids = bindings[gather.ids],
         let target = pointer(gather.slot, memory, isInput: true)
       else { continue }
-      let row = TensorType(gather.type.dtype, gather.type.shape.replacingFirst(with: 1))
-      let width = row.shape.elementCount
+      let (rows, width) = (gather.type.shape[0], gather.type.shape.elementCount / gather.type.shape[0])
       for (index, id) in ids.integers.prefix(gather.count).enumerated() {
         let place = (target + index * width * 4).assumingMemoryBound(to: Float.self)
-        let exists = id >= 0 && Int(id) < gather.type.shape[0]
+        let elements = Int(id) * width..<(Int(id) + 1) * width
         let numbers =
-          exists
-          ? ElementCoding.decode(gather.table + Int(id) * row.byteCount, row)
+          id >= 0 && Int(id) < rows
+          ? ElementCoding.decode(gather.table, gather.type, elements: elements)
           : [Float](repeating: 0, count: width)
         numbers.withUnsafeBufferPointer { source in
           if let base = source.baseAddress { place.update(from: base, count: width) }

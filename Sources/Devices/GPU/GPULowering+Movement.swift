@@ -208,7 +208,7 @@ extension GPULowering {
   ) throws -> Bool {
     var ids = graph.nodes[node.inputs[1]]
     while case .reshape = ids.op { ids = graph.nodes[ids.inputs[0]] }
-    guard type.byteCount > GPUProfile.deviceTableByteCount, type.dtype.isRowAddressable else {
+    guard type.byteCount > GPUProfile.deviceTableByteCount else {
       return false
     }
     guard ids.op == .input else {
@@ -249,9 +249,4 @@ extension GPULowering {
       work: count * 8
     )
   }
-}
-
-extension DType {
-  /// Whether the bytes of a row stand together.
-  var isRowAddressable: Bool { isDense }
 }

@@ -41,5 +41,5 @@ void main() {
   if (index >= count) return;
   bool seen = MODE == 0 ? int(index) < texelFetch(queryPosition, 0).x
                         : sees(index / (past + fresh), index % (past + fresh));
-  narrow[index] = seen ? 0 : -65504;
+  narrow[index] = seen ? 0 : -32768;
 }

@@ -79,7 +79,9 @@ enum VerifyCommand: Command {
   private static func severity(_ check: Check) -> Double { check.maxAbsolute ?? .infinity }
 
   private static func line(_ check: Check) -> String {
-    var parts = [!check.isGated ? "note" : check.holds ? "ok  " : "FAIL", "\(check.stage) \(check.name)"]
+    var parts = [
+      !check.isGated ? "note" : check.holds ? "ok  " : "FAIL", "\(check.stage) \(check.name)",
+    ]
     if let value = check.maxAbsolute { parts.append("abs \(short(value))") }
     if let value = check.maxRelative { parts.append("rel \(short(value))") }
     if let value = check.minCosine { parts.append("cos \(Format.fixed(value, 6))") }
@@ -106,7 +108,8 @@ enum VerifyCommand: Command {
     return .object(
       fields: [
         ("checks", .array(rows)), ("holding", .integer(checks.count { $0.isGated && $0.holds })),
-        ("total", .integer(checks.count(where: \.isGated))), ("missing", .array(missing.map { .string($0) })),
+        ("total", .integer(checks.count(where: \.isGated))),
+        ("missing", .array(missing.map { .string($0) })),
       ])
   }
 }

@@ -79,7 +79,8 @@ final class ProgramStore: @unchecked Sendable {
     let units = (1...chunks).flatMap { index in
       Part.Phase.allCases.map { placement.unit(of: .chunk(index, $0)) }
     }
-    return try units.contains { try registry.unit($0).profile.numerics.storage == .f16 } ? .f16 : .f32
+    return try units.contains { try registry.unit($0).profile.numerics.storage == .f16 }
+      ? .f16 : .f32
   }
 
   /// Bytes that the plans of all programs so far predict.

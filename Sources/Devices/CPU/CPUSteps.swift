@@ -45,7 +45,8 @@ extension CPUSteps {
     switch node.op {
     case .linear, .gather: return true
     case .cacheUpdate:
-      return [.f32, .f16].contains(node.type.dtype) && graph.nodes[node.inputs[1]].type.dtype == .f32
+      return [.f32, .f16].contains(node.type.dtype)
+        && graph.nodes[node.inputs[1]].type.dtype == .f32
     default: break
     }
     let caches =

@@ -128,9 +128,31 @@ final class GPUExecutable: Executable, @unchecked Sendable {
     return made
   }
 
+  /// Runs each dispatch by itself.
+  ///
+  /// - Returns: nanoseconds of each, of a launch without staging.
+  func profile(_ bindings: [String: Value]) throws -> [(shader: GPUShader, nanoseconds: Int)] {
+    let memory = try arena.atLeast(layout.byteCount, staging: layout.stagedByteCount)
+    let states = try program.states.compactMap { name in
+      try bindings[name].map { try GPUState.of($0, context) }
+    }
+    try upload(bindings, memory)
+    var result: [(shader: GPUShader, nanoseconds: Int)] = []
+    for (dispatch, recording) in zip(
+      program.dispatches,
+      try record(memory, states, workLimit: -1)
+    ) {
+      let start = MonotonicClock.nanoseconds
+      try context.run([recording], program: program.graph.name)
+      result.append((dispatch.pipeline.shader, MonotonicClock.nanoseconds - start))
+    }
+    return result
+  }
+
   private func record(
     _ memory: GPUArena.Memory,
-    _ states: [GPUState]
+    _ states: [GPUState],
+    workLimit: Int = 8_000_000_000
   ) throws -> [GPURecording] {
     let buffers = Dictionary(uniqueKeysWithValues: zip(program.states, states.map(\.buffer)))
     var recorder = GPURecorder(
@@ -140,6 +162,7 @@ final class GPUExecutable: Executable, @unchecked Sendable {
       memory: memory,
       states: buffers
     )
+    recorder.workLimit = workLimit
     return try recorder.recordings()
   }
 }

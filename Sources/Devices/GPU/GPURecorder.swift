@@ -11,7 +11,7 @@ struct GPURecorder {
   let states: [String: GPUBuffer]
 
   /// Work after which a new command buffer begins, so that progress can be seen.
-  private static let workLimit = 8_000_000_000
+  var workLimit = 8_000_000_000
 
   private struct Span: Hashable {
     let buffer: Int
@@ -46,11 +46,13 @@ struct GPURecorder {
     for dispatch in program.dispatches {
       part.append(dispatch)
       work += dispatch.work
-      guard work > Self.workLimit else { continue }
+      guard work > workLimit else { continue }
       result.append(try record(part, isFirst: result.isEmpty, isLast: false))
       (part, work) = ([], 0)
     }
-    result.append(try record(part, isFirst: result.isEmpty, isLast: true))
+    if !part.isEmpty || result.isEmpty || memory.staging != nil {
+      result.append(try record(part, isFirst: result.isEmpty, isLast: true))
+    }
     return result
   }
 

@@ -1,0 +1,94 @@
+import Devices
+import Foundation
+import Graph
+import Models
+import TestSupport
+import Testing
+
+@testable import Devices
+
+/// Prints how long encoders of E2B's shapes take on the Vulkan unit and the processor.
+@Suite(
+  .enabled(
+    if: ProcessInfo.processInfo.environment["TROIKA_GPU_FIGURES"] != nil,
+    "did not run: figures are printed where TROIKA_GPU_FIGURES is set"
+  )
+)
+struct GPUFigures {
+  /// bf16 numbers for every tensor that is asked for, all from one block.
+  struct Noise: WeightSource {
+    let block: Buffer
+
+    init() throws {
+      var random = RandomNumbers(seed: 3)
+      block = try Buffer(byteCount: 64 << 20)
+      let words = block.pointer.assumingMemoryBound(to: UInt16.self)
+      for (index, value) in random.floats(1 << 16).enumerated() {
+        words[index] = ElementCoding.narrow(brain: value * 0.05)
+      }
+      for index in stride(from: 1 << 16, to: 32 << 20, by: 1 << 16) {
+        (words + index).update(from: words, count: 1 << 16)
+      }
+    }
+
+    func type(of name: String) -> TensorType? { nil }
+    func type(of name: String, expecting shape: Shape) -> TensorType? { TensorType(.bf16, shape) }
+    func bytes(of name: String) throws -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(start: block.pointer, count: block.byteCount)
+    }
+  }
+
+  private static var processorSeconds: Double {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF, &usage)
+    return Double(usage.ru_utime.tv_sec) + Double(usage.ru_utime.tv_usec) * 1e-6
+  }
+
+  @Test func vision() throws {
+    let layers = Int(ProcessInfo.processInfo.environment["TROIKA_GPU_LAYERS"] ?? "2") ?? 2
+    let patches = 2520
+    let configuration = VisionConfiguration(
+      layerCount: layers, hiddenSize: 768, intermediateSize: 3072, queryHeads: 12,
+      keyValueHeads: 12, headSize: 64
+    )
+    let source = try Noise()
+    let tower = VisionTower(configuration, clips: [:], outputSize: 1536)
+    let graph = try tower.encoder(patches: patches, over: source)
+      .applying(Graph.standardPasses)
+    var random = RandomNumbers(seed: 5)
+    var values: [String: Value] = [
+      "pixels": try Value(random.floats(patches * 768).map { $0 * 0.5 + 0.5 }, [patches, 768]),
+      "positions": try Value((0..<patches * 2).map { Int32($0 / 2 % 50) }, [patches, 2]),
+      "count": try Value([Int32(patches)], [1]),
+    ]
+    for output in graph.outputs { values[output.name] = try Value(graph.nodes[output.node].type) }
+    let gpu = try GPUUnit()
+    for unit in [gpu as any ComputeUnit, try CPUUnit(threads: 2)] {
+      let executable = try unit.compile(
+        Segment(unit: unit.profile.unit, graph: graph),
+        over: source
+      )
+      for round in 0..<2 {
+        let (start, used) = (MonotonicClock.nanoseconds, Self.processorSeconds)
+        try unit.wait(for: try executable.launch(values, after: []))
+        let seconds = Double(MonotonicClock.nanoseconds - start) * 1e-9
+        print(
+          "vision, \(layers) layers, \(patches) patches, \(unit.profile.unit), round \(round):",
+          String(format: "%.2f s, %.2f processor s", seconds, Self.processorSeconds - used)
+        )
+      }
+      if let program = executable as? GPUExecutable { try Self.printShares(program, values) }
+    }
+  }
+
+  private static func printShares(_ program: GPUExecutable, _ values: [String: Value]) throws {
+    var shares: [GPUShader: (count: Int, nanoseconds: Int)] = [:]
+    for (shader, nanoseconds) in try program.profile(values) {
+      let known = shares[shader] ?? (0, 0)
+      shares[shader] = (known.count + 1, known.nanoseconds + nanoseconds)
+    }
+    for (shader, share) in shares.sorted(by: { $0.value.nanoseconds > $1.value.nanoseconds }) {
+      print("  \(shader): \(share.count) dispatches, \(share.nanoseconds / 1_000_000) ms")
+    }
+  }
+}

@@ -114,11 +114,7 @@ struct KernelAttentionTests {
                     values: v.baseAddress,
                     pastKeys: c.pastRows > 0 ? pastK.baseAddress : nil,
                     pastValues: c.pastRows > 0 ? pastV.baseAddress : nil,
-<<<<<<< HEAD
-                    pastIsHalf: false,
-=======
                     pastIsHalf: pastIsHalf,
->>>>>>> main
                     blocks: c.blocks == nil ? nil : blocks.baseAddress,
                     out: out.baseAddress,
                     tokens: c.tokens,

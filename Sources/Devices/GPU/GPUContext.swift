@@ -54,6 +54,10 @@ final class GPUContext: @unchecked Sendable {
   /// Invocations of a workgroup that works on rows.
   var rowLanes: Int { family == .texels ? 8 : max(64, device.subgroupSize) }
 
+  /// Bytes of scores that are made at a time: what stays in a processor's cache, or keeps a real
+  /// device busy.
+  var scratchByteCount: Int { device.kind == .software ? 8 << 20 : 64 << 20 }
+
   /// A pipeline, made on first use.
   ///
   /// - Throws: `DeviceError` where the driver does not take it.

@@ -97,7 +97,7 @@ extension GPULowering {
     guard shape.last % 4 == 0 else { throw declined(node, "head width is no multiple of 4") }
     let groups = graph.nodes[node.inputs[1]].type.shape[1]
     let pitch = ((runs.last?.column ?? 0) + (runs.last?.rows ?? 0) + 3) / 4 * 4
-    let most = min(context.device.storageRange, 64 << 20) / (shape[1] * pitch * 4)
+    let most = min(context.device.storageRange, context.scratchByteCount) / (shape[1] * pitch * 4)
     guard most > 0 else { throw declined(node, "one query's scores exceed a storage buffer") }
     let tiled = most > 48 ? most / 24 * 24 : most
     let query = try range(of: node.inputs[0])
@@ -113,10 +113,11 @@ extension GPULowering {
         pitch: pitch
       )
       let scratch = slot(count * shape[1] * pitch * 4)
+      let totals = slot(count * shape[1] * 4)
       for run in runs { try score(block, query, run, scratch, scale) }
-      soften(block, scratch, scores)
+      soften(block, scratch, totals, scores)
       for (index, run) in runs.enumerated() {
-        try mix(block, scratch, run, target, adds: index > 0, isLast: index == runs.count - 1)
+        try mix(block, scratch, totals, run, target, adds: index > 0, isLast: index == runs.count - 1)
       }
     }
   }
@@ -131,7 +132,7 @@ extension GPULowering {
     let fours = block.width / 4
     let product = GPUProduct(
       rows: block.queries * block.perGroup,
-      columns: run.rows,
+      columns: (run.rows + 3) / 4 * 4,
       depth: fours,
       group: block.perGroup,
       left: (
@@ -144,6 +145,7 @@ extension GPULowering {
       ),
       batches: block.groups,
       factor: scale,
+      blocks: run.rows,
       rounds: false,
       roundsRight: run.rounds,
       limit: run.limit
@@ -161,6 +163,7 @@ extension GPULowering {
   private mutating func soften(
     _ block: GPUAttentionBlock,
     _ scratch: GPURange,
+    _ totals: GPURange,
     _ scores: GPUScores
   ) {
     let rows = block.queries * block.heads
@@ -171,7 +174,7 @@ extension GPULowering {
         scores.hasBlocks ? 1 : 0,
       ],
       [.texels(scratch, TG_RGBA32F), .storage(scratch)]
-        + scores.numbers.map { .texels($0, TG_R32I) },
+        + scores.numbers.map { .texels($0, TG_R32I) } + [.storage(totals)],
       push: [
         rows, block.pitch / 4, scores.past, scores.freshStart, scores.fresh, block.perGroup,
         block.queries, block.first, scores.window,
@@ -184,6 +187,7 @@ extension GPULowering {
   private mutating func mix(
     _ block: GPUAttentionBlock,
     _ scratch: GPURange,
+    _ totals: GPURange,
     _ run: GPUKeys,
     _ target: GPURange,
     adds: Bool,
@@ -216,6 +220,7 @@ extension GPULowering {
       run.values,
       target,
       numbers: run.numbers,
+      totals: totals,
       rightFormat: run.format
     )
   }

@@ -20,6 +20,8 @@ struct GPUProduct {
   var roundsRight = false
   var adds = false
   var isBiased = false
+  /// Range of the results; nil for all numbers.
+  var clamp: (lower: Float, upper: Float)?
   /// Which columns or depths exist: 0 all, 1 the first `numbers[0]`, 2 a ring's below it.
   var limit: UInt32 = 0
 
@@ -28,7 +30,15 @@ struct GPUProduct {
       rows, columns, depth, group, left.base, left.outer, left.inner, left.batch, right.row,
       right.batch, base, result.outer, result.inner, result.batch,
     ]
-    return places.map { UInt32($0) } + [factor.bitPattern, UInt32(blocks)]
+    return places.map { UInt32($0) } + [
+      factor.bitPattern, UInt32(blocks), (clamp?.lower ?? 0).bitPattern,
+      (clamp?.upper ?? 0).bitPattern,
+    ]
+  }
+
+  /// Whether four results can be stored as one.
+  func isWide(base: Int) -> Bool {
+    [columns, base, result.outer, result.inner, result.batch].allSatisfy { $0 % 4 == 0 }
   }
 }
 
@@ -66,14 +76,28 @@ extension GPULowering {
         width: depth
       )
       product.right = (fours, 0)
+      product.blocks = columns
       return try transposed(product, left, right, result(node), numbers: nil)
     }
     let matrix = try packed(node.inputs[1])
     product.isBiased = bias != nil
     let target = result(node)
+    if let clamp = onlyClamp(of: node), case .clamp(let lower, let upper) = clamp.op {
+      product.clamp = (lower, upper)
+      place(clamp.id, at: target)
+    }
     for window in matrix.windows {
       try weighted(product, left, window, matrix.type.dtype, bias, target)
     }
+  }
+
+  /// The clamp that is all that reads a result.
+  private func onlyClamp(of node: Node) -> Node? {
+    guard graph.useCounts[node.id] == 1,
+      let reader = graph.nodes.first(where: { $0.inputs.contains(node.id) }),
+      case .clamp = reader.op
+    else { return nil }
+    return reader
   }
 
   private mutating func packed(_ id: Int) throws -> GPUMatrix {
@@ -114,23 +138,29 @@ extension GPULowering {
       default: (.productHalf, TG_RG32U)
       }
     let rows = tileRows(product.rows, most: 24)
+    let base = product.result.base + window.firstRow
     emit(
       shader,
-      constants(product, rows: rows, columns: 6),
+      constants(product, rows: rows, columns: 8, base: base),
       [
         .texels(left, TG_RGBA32F), .texels(weights, format), .storage(target),
         .texels(none, TG_R32I), .texels(scales ?? none, TG_R32F), .texels(bias ?? none, TG_R32F),
       ],
-      push: product.push(columns: window.rows, base: product.result.base + window.firstRow),
-      groups: ((window.rows + 47) / 48, (product.rows + rows - 1) / rows, 1),
+      push: product.push(columns: window.rows, base: base),
+      groups: ((window.rows + 63) / 64, (product.rows + rows - 1) / rows, 1),
       work: product.rows * window.rows * product.depth * 8
     )
   }
 
-  private func constants(_ product: GPUProduct, rows: Int, columns: Int) -> [UInt32] {
+  private func constants(
+    _ product: GPUProduct,
+    rows: Int,
+    columns: Int,
+    base: Int
+  ) -> [UInt32] {
     [
-      8, product.rounds ? 1 : 0, 1, UInt32(rows), UInt32(columns), product.isBiased ? 1 : 0,
-      product.limit, product.roundsRight ? 1 : 0, product.adds ? 1 : 0,
+      8, product.rounds ? 1 : 0, product.isWide(base: base) ? 1 : 0, UInt32(rows), UInt32(columns), product.isBiased ? 1 : 0,
+      product.limit, product.roundsRight ? 1 : 0, product.adds ? 1 : 0, product.clamp == nil ? 0 : 1,
     ]
   }
 
@@ -144,15 +174,16 @@ extension GPULowering {
     rightFormat: tg_format = TG_RGBA32F
   ) throws {
     let rows = tileRows(product.rows, most: 24)
+    let base = product.result.base
     emit(
       .productTransposed,
-      constants(product, rows: rows, columns: 6),
+      constants(product, rows: rows, columns: 8, base: base),
       [
         .texels(left, TG_RGBA32F), .texels(right, rightFormat), .storage(target),
         .texels(try numbers ?? unused(), TG_R32I),
       ],
-      push: product.push(columns: product.columns, base: product.result.base),
-      groups: ((product.columns + 47) / 48, (product.rows + rows - 1) / rows, product.batches),
+      push: product.push(columns: product.columns, base: base),
+      groups: ((product.columns + 63) / 64, (product.rows + rows - 1) / rows, product.batches),
       work: product.batches * product.rows * product.columns * product.depth * 8
     )
   }
@@ -164,16 +195,17 @@ extension GPULowering {
     _ right: GPURange,
     _ target: GPURange,
     numbers: GPURange?,
+    totals: GPURange? = nil,
     rightFormat: tg_format = TG_RGBA32F
   ) throws {
-    let rows = tileRows(product.rows, most: 16)
+    let rows = tileRows(product.rows, most: 24)
     let each = product.columns > 32 ? 2 : 1
     emit(
       .productPlain,
-      constants(product, rows: rows, columns: each),
+      constants(product, rows: rows, columns: each, base: 0) + [totals == nil ? 0 : 1],
       [
         .texels(left, TG_RGBA32F), .texels(right, rightFormat), .storage(target),
-        .texels(try numbers ?? unused(), TG_R32I),
+        .texels(try numbers ?? unused(), TG_R32I), .texels(try totals ?? unused(), TG_R32F),
       ],
       push: product.push(columns: product.columns, base: product.result.base),
       groups: (
@@ -216,6 +248,7 @@ extension GPULowering {
     }
     right = try wholeTexels(right, rows: batches * columns, width: depth)
     product.right = (fours, columns * fours)
+    product.blocks = columns
     try transposed(product, left, right, result(node), numbers: nil)
   }
 }

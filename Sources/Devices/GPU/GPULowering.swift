@@ -28,7 +28,9 @@ struct GPULowering {
     self.store = store
     program = GPUProgram(graph: graph)
     ranges = Array(repeating: nil, count: graph.nodes.count)
-    for node in graph.nodes where !graph.isConstant(node.id) { try lower(node) }
+    for node in graph.nodes where !graph.isConstant(node.id) && ranges[node.id] == nil {
+      try lower(node)
+    }
     program.dispatches += updates
     for output in graph.outputs { try bind(output) }
   }

@@ -18,14 +18,15 @@ enum GPUShader: String, Hashable, Sendable {
     switch self {
     case .elementwise, .broadcast, .rows, .gather, .rotary, .rotate, .convolution: [0, 0, 1]
     case .reduce, .move, .halves: [0, 1]
-    case .scores: [0, 1, 0, 0, 0]
+    case .scores: [0, 1, 0, 0, 0, 1]
     case .banded: [0, 0, 0, 0, 0, 1]
     case .cache: [0, 1, 0, 0]
     case .mask: [0, 0, 0, 1]
     case .productHalf, .productByteBlock, .productByteRow, .productNibbleBlock,
       .productNibbleTable:
       [0, 0, 1, 0, 0, 0]
-    case .productTransposed, .productPlain: [0, 0, 1, 0]
+    case .productTransposed: [0, 0, 1, 0]
+    case .productPlain: [0, 0, 1, 0, 0]
     }
   }
 }

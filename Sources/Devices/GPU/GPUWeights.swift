@@ -18,7 +18,7 @@ final class GPUMatrix: @unchecked Sendable {
   let windows: [Window]
 
   /// Rows of the matrix in a tile of the packed layout.
-  static let tile = 48
+  static let tile = 64
 
   /// Packs a matrix.
   ///
@@ -33,8 +33,7 @@ final class GPUMatrix: @unchecked Sendable {
       context.device.texelLimit,
       min(context.device.allocationLimit, 1 << 30) / texelBytes
     )
-    // Two tiles are whole tables of 32 rows.
-    let tiles = max(most / tileTexels / 2 * 2, 2)
+    let tiles = max(most / tileTexels, 1)
     windows = try stride(from: 0, to: rows, by: tiles * Self.tile).map { first in
       let count = min(tiles * Self.tile, rows - first)
       let part = GPUMatrixPart(bytes: bytes, type: type, first: first, rows: count)

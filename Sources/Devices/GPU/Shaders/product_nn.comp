@@ -5,7 +5,11 @@
 #include "common.glsl"
 #include "product.glsl"
 layout(binding = 1) uniform samplerBuffer right;
+layout(binding = 4) uniform samplerBuffer totals; // what each row is divided by
 
+layout(constant_id = 10) const uint DIVIDES = 0;
+
+const uint BLOCK = ROWS < 4 ? ROWS : 4;
 const uint LEFTS = ROWS < 8 ? ROWS : ROWS / 8;
 
 void main() {
@@ -30,16 +34,25 @@ void main() {
   for (uint k = 0; k < count; k += 4) {
     vec4 a[LEFTS];
     [[unroll]] for (uint i = 0; i < LEFTS; i++) a[i] = texelFetch(left, lefts[i] + int(k / 4));
+    vec4 b[4 * COLUMNS];
     [[unroll]] for (uint j = 0; j < 4; j++) {
-      vec4 b[COLUMNS];
       [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-        b[v] = texelFetch(right, rights[v] + int(min(k + j, blocks - 1) * rightRow));
-        if (ROUNDS_RIGHT != 0) b[v] = toHalf(b[v]);
+        uint t = j * COLUMNS + v;
+        b[t] = texelFetch(right, rights[v] + int(min(k + j, blocks - 1) * rightRow));
+        if (ROUNDS_RIGHT != 0) b[t] = toHalf(b[t]);
       }
-      [[unroll]] for (uint r = 0; r < ROWS; r++) {
-        float x = ROWS < 8 ? a[r][j] : subgroupShuffle(a[r / 8][j], r % 8);
-        [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-          sums[r * COLUMNS + v] = fma(vec4(x), b[v], sums[r * COLUMNS + v]);
+    }
+    [[unroll]] for (uint r = 0; r < ROWS; r += BLOCK) {
+      vec4 x[BLOCK];
+      [[unroll]] for (uint i = 0; i < BLOCK; i++) {
+        x[i] = ROWS < 8 ? a[r + i] : subgroupShuffle(a[(r + i) / 8], (r + i) % 8);
+      }
+      [[unroll]] for (uint c = 0; c < 4 * COLUMNS; c++) {
+        [[unroll]] for (uint i = 0; i < BLOCK; i++) {
+          uint s = (r + i) * COLUMNS + c / 4;
+          [[unroll]] for (uint j = 0; j < 4; j++) {
+            sums[s][c % 4] = fma(x[i][j], b[j * COLUMNS + c / 4][c % 4], sums[s][c % 4]);
+          }
         }
       }
     }
@@ -47,15 +60,14 @@ void main() {
   [[unroll]] for (uint r = 0; r < ROWS; r++) {
     if (row + r >= rows) break;
     uint target = resultBase + batch * resultBatch + place(row + r, resultOuter, resultInner);
+    float share = factor;
+    if (DIVIDES != 0) share /= texelFetch(totals, int(batch * rows + row + r)).x;
     [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
       if (first + v * 8 >= texels) break;
-      uint own = target + (first + v * 8) * 4;
-      vec4 value = sums[r * COLUMNS + v] * factor;
-      if (ADDS != 0) {
-        value += vec4(result[own], result[own + 1], result[own + 2], result[own + 3]);
-      }
-      value = stored(value);
-      [[unroll]] for (uint j = 0; j < 4; j++) result[own + j] = value[j];
+      uint own = target / 4 + first + v * 8;
+      vec4 value = sums[r * COLUMNS + v] * share;
+      if (ADDS != 0) value += wide[own];
+      wide[own] = finished(value);
     }
   }
 }

@@ -17,6 +17,7 @@ layout(binding = 5) uniform samplerBuffer bias;
 layout(binding = 1) uniform samplerBuffer right;
 #endif
 
+const uint BLOCK = ROWS < 4 ? ROWS : 4;
 const uint LEFTS = ROWS < 8 ? ROWS : ROWS / 8;
 
 void main() {
@@ -37,7 +38,7 @@ void main() {
 #else
   int rights[COLUMNS];
   [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-    rights[v] = int(batch * rightBatch + min(first + v, columns - 1) * rightRow);
+    rights[v] = int(batch * rightBatch + min(first + v, blocks - 1) * rightRow);
   }
 #endif
   float sums[ROWS * COLUMNS];
@@ -62,14 +63,20 @@ void main() {
       if (ROUNDS_RIGHT != 0) b[v] = toHalf(b[v]);
     }
 #endif
-    [[unroll]] for (uint r = 0; r < ROWS; r++) {
-      vec4 x = ROWS < 8 ? a[r] : subgroupShuffle(a[r / 8], r % 8);
+    // Rows go in blocks, so that a right texel is loaded once for a block.
+    [[unroll]] for (uint r = 0; r < ROWS; r += BLOCK) {
+      vec4 x[BLOCK];
+      [[unroll]] for (uint j = 0; j < BLOCK; j++) {
+        x[j] = ROWS < 8 ? a[r + j] : subgroupShuffle(a[(r + j) / 8], (r + j) % 8);
+      }
       [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-        uint s = r * COLUMNS + v;
-        sums[s] = fma(x.x, b[v].x, sums[s]);
-        sums[s] = fma(x.y, b[v].y, sums[s]);
-        sums[s] = fma(x.z, b[v].z, sums[s]);
-        sums[s] = fma(x.w, b[v].w, sums[s]);
+        [[unroll]] for (uint j = 0; j < BLOCK; j++) {
+          uint s = (r + j) * COLUMNS + v;
+          sums[s] = fma(x[j].x, b[v].x, sums[s]);
+          sums[s] = fma(x[j].y, b[v].y, sums[s]);
+          sums[s] = fma(x[j].z, b[v].z, sums[s]);
+          sums[s] = fma(x[j].w, b[v].w, sums[s]);
+        }
       }
     }
   }
@@ -77,12 +84,24 @@ void main() {
     if (row + r >= rows) break;
     uint target = resultBase + batch * resultBatch + place(row + r, resultOuter, resultInner);
     [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-      if (first + v >= columns) break;
-      float value = sums[r * COLUMNS + v] * factor;
 #ifdef WEIGHT
-      if (BIASED != 0) value += texelFetch(bias, int(first + v)).x;
+      if (BIASED != 0) {
+        sums[r * COLUMNS + v] += texelFetch(bias, int(min(first + v, columns - 1))).x;
+      }
 #endif
-      result[target + first + v] = stored(value);
+    }
+    if (WIDE != 0) {
+      [[unroll]] for (uint v = 0; v < COLUMNS; v += 4) {
+        if (first + v >= columns) break;
+        uint s = r * COLUMNS + v;
+        vec4 value = vec4(sums[s], sums[s + 1], sums[s + 2], sums[s + 3]) * factor;
+        wide[(target + first + v) / 4] = finished(value);
+      }
+    } else {
+      [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
+        if (first + v >= columns) break;
+        result[target + first + v] = finished(vec4(sums[r * COLUMNS + v] * factor)).x;
+      }
     }
   }
 }

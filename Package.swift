@@ -50,7 +50,7 @@ let package = Package(
 
     .target(name: "TestSupport", dependencies: ["Graph"], path: "Tests/TestSupport"),
     .testTarget(name: "GraphTests", dependencies: ["Graph", "TestSupport"]),
-    .testTarget(name: "DevicesTests", dependencies: ["Devices", "Graph", "TestSupport"]),
+    .testTarget(name: "DevicesTests", dependencies: ["Devices", "CGPU", "Graph", "TestSupport"]),
     .testTarget(
       name: "ModelsTests", dependencies: ["Models", "Graph", "TestSupport"],
       resources: [.copy("Fixtures")]),

@@ -88,12 +88,15 @@ struct GPUFigures {
 
   private static func printShares(_ program: GPUExecutable, _ values: [String: Value]) throws {
     var shares: [GPUShader: (count: Int, nanoseconds: Int)] = [:]
-    for (shader, nanoseconds) in try program.profile(values) {
+    for (shader, nanoseconds) in try program.profile(
+      values,
+      clock: { Int(processorSeconds * 1e9) }
+    ) {
       let known = shares[shader] ?? (0, 0)
       shares[shader] = (known.count + 1, known.nanoseconds + nanoseconds)
     }
     for (shader, share) in shares.sorted(by: { $0.value.nanoseconds > $1.value.nanoseconds }) {
-      print("  \(shader): \(share.count) dispatches, \(share.nanoseconds / 1_000_000) ms")
+      print("  \(shader): \(share.count) dispatches, \(share.nanoseconds / 1_000_000) ms of processor time")
     }
   }
 }

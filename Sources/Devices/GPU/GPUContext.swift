@@ -12,7 +12,7 @@ final class GPUContext: @unchecked Sendable {
   private let failure = Protected<DeviceError?>(nil)
   /// A queue takes one submission at a time.
   private let submission = NSLock()
-  private let folder: GPUCacheFolder
+  let folder: GPUCacheFolder
 
   init(_ options: GPUOptions) throws(DeviceError) {
     self.options = options
@@ -53,6 +53,9 @@ final class GPUContext: @unchecked Sendable {
 
   /// Invocations of a workgroup that works on rows.
   var rowLanes: Int { family == .texels ? 8 : max(64, device.subgroupSize) }
+
+  /// The file of self-test results: one for each set of shaders and kernels.
+  var selfTestName: String { "selftest-\(family.rawValue)-\(ShaderCode.digest)" }
 
   /// Bytes of scores that are made at a time: what stays in a processor's cache, or keeps a real
   /// device busy.

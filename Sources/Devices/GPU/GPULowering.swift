@@ -148,6 +148,13 @@ struct GPULowering {
     work: Int,
     isUpdate: Bool = false
   ) {
+    var (shader, constants, groups) = (shader, constants, groups)
+    if context.family == .tiles, let tiled = shader.tiled {
+      // Workgroups of 256 own 64 rows and 64 columns; push constants begin with both.
+      shader = tiled
+      constants[0] = 256
+      groups = (Int(push[1] + 63) / 64, Int(push[0] + 63) / 64, groups.z)
+    }
     let dispatch = GPUDispatch(
       pipeline: GPUPipeline(shader: shader, pushCount: push.count, constants: constants),
       operands: operands,

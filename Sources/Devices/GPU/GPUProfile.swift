@@ -7,8 +7,8 @@ enum GPUProfile {
 
   /// The profile of a device.
   ///
-  /// - Parameter failures: rules for operations whose self-test failed.
-  static func make(_ device: GPUDevice, failures: [UnitRule]) -> UnitProfile {
+  /// - Parameter failures: operations whose self-test failed.
+  static func make(_ device: GPUDevice, failures: [GPUSelfTest.Failure]) -> UnitProfile {
     let software = device.kind == .software ? ", software" : ""
     return UnitProfile(
       unit: .gpu,
@@ -28,7 +28,9 @@ enum GPUProfile {
           .valueByteCount(atMost: device.storageRange)
         ),
         UnitRule("rank at most 6", source: "this project", .rank(atMost: 6)),
-      ] + failures,
+      ] + failures.map {
+        UnitRule($0.reason, source: "self-test of \(device.driver)", .kinds([$0.kind]))
+      },
       numerics: UnitNumerics(storage: .f16)
     )
   }

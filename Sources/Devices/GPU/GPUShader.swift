@@ -12,6 +12,27 @@ enum GPUShader: String, Hashable, Sendable {
   case productNibbleTable = "product_nt_nibble_table"
   case productTransposed = "product_nt_single"
   case productPlain = "product_nn"
+  case tiledHalf = "product_tiles_half"
+  case tiledByteBlock = "product_tiles_byte_block"
+  case tiledByteRow = "product_tiles_byte_row"
+  case tiledNibbleBlock = "product_tiles_nibble_block"
+  case tiledNibbleTable = "product_tiles_nibble_table"
+  case tiledTransposed = "product_tiles_single"
+  case tiledPlain = "product_tiles_plain"
+
+  /// The same product for devices with shared memory of their own; nil for other shaders.
+  var tiled: GPUShader? {
+    switch self {
+    case .productHalf: .tiledHalf
+    case .productByteBlock: .tiledByteBlock
+    case .productByteRow: .tiledByteRow
+    case .productNibbleBlock: .tiledNibbleBlock
+    case .productNibbleTable: .tiledNibbleTable
+    case .productTransposed: .tiledTransposed
+    case .productPlain: .tiledPlain
+    default: nil
+    }
+  }
 
   /// What each binding is: 0 texels, 1 storage.
   var kinds: [UInt8] {
@@ -23,10 +44,11 @@ enum GPUShader: String, Hashable, Sendable {
     case .cache: [0, 1, 0, 0]
     case .mask: [0, 0, 0, 1]
     case .productHalf, .productByteBlock, .productByteRow, .productNibbleBlock,
-      .productNibbleTable:
+      .productNibbleTable, .tiledHalf, .tiledByteBlock, .tiledByteRow, .tiledNibbleBlock,
+      .tiledNibbleTable:
       [0, 0, 1, 0, 0, 0]
-    case .productTransposed: [0, 0, 1, 0]
-    case .productPlain: [0, 0, 1, 0, 0]
+    case .productTransposed, .tiledTransposed: [0, 0, 1, 0]
+    case .productPlain, .tiledPlain: [0, 0, 1, 0, 0]
     }
   }
 }

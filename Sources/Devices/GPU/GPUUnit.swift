@@ -1,4 +1,5 @@
 import CGPU
+import Foundation
 public import Graph
 
 /// A Vulkan device: compute shaders over values that f16 can hold, sums in f32.
@@ -19,7 +20,32 @@ public final class GPUUnit: ComputeUnit {
   public init(_ options: GPUOptions = GPUOptions()) throws {
     context = try GPUContext(options)
     arena = GPUArena(context)
-    profile = GPUProfile.make(context.device, failures: [])
+    var failures: [GPUSelfTest.Failure] = []
+    if options.testsItself {
+      failures = try Self.knownFailures(context) ?? Self.test(context, arena, store, queue)
+    }
+    profile = GPUProfile.make(context.device, failures: failures)
+  }
+
+  /// What an earlier process found with this device, driver and shaders.
+  private static func knownFailures(_ context: GPUContext) -> [GPUSelfTest.Failure]? {
+    let data = context.folder.read(context.selfTestName)
+    return try? JSONDecoder().decode([GPUSelfTest.Failure].self, from: data)
+  }
+
+  private static func test(
+    _ context: GPUContext,
+    _ arena: GPUArena,
+    _ store: GPUWeightStore,
+    _ queue: UnitQueue
+  ) throws -> [GPUSelfTest.Failure] {
+    let failures = try GPUSelfTest().failures { graph, weights in
+      let lowering = try GPULowering(graph, over: weights, context: context, store: store)
+      return try GPUExecutable(lowering, arena: arena, queue: queue, source: weights)
+    }
+    context.folder.write(context.selfTestName, (try? JSONEncoder().encode(failures)) ?? Data())
+    context.savePipelines()
+    return failures
   }
 
   /// The kernels in use.

@@ -14,6 +14,13 @@ private struct GPUKeys {
   /// Format of the rows where they lie, and whether they still have to be rounded.
   var format = TG_RGBA32F
   var rounds = false
+  /// Whether the rows of a group follow each other.
+  var isGrouped = false
+
+  /// Texels between rows and between groups.
+  func steps(groups: Int, fours: Int) -> (row: Int, batch: Int) {
+    isGrouped ? (fours, rows * fours) : (groups * fours, fours)
+  }
 }
 
 /// What an attention's softmax has to know.
@@ -32,13 +39,18 @@ extension GPULowering {
     let rows = graph.nodes[node.inputs[1]].type.shape[0]
     let count = node.inputs.count > 3 ? try range(of: node.inputs[3]) : nil
     let run = GPUKeys(
-      keys: try range(of: node.inputs[1]),
-      values: try range(of: node.inputs[2]),
+      keys: try grouped(node.inputs[1]),
+      values: try grouped(node.inputs[2]),
       rows: rows,
       column: 0,
       numbers: count,
-      limit: count == nil ? 0 : 1
+      limit: count == nil ? 0 : 1,
+      isGrouped: true
     )
+    let width = node.type.shape.last
+    if context.family == .texels, width == 32 || width == 64 {
+      return try fused(node, scale, run, count)
+    }
     let none = try unused()
     let scores = GPUScores(
       mode: count == nil ? 0 : 1,
@@ -46,6 +58,54 @@ extension GPULowering {
       fresh: rows
     )
     try attend(node, scale, [run], scores)
+  }
+
+  /// Attention that keeps its scores in registers.
+  private mutating func fused(
+    _ node: Node,
+    _ scale: Float,
+    _ run: GPUKeys,
+    _ count: GPURange?
+  ) throws {
+    let shape = node.type.shape
+    let groups = graph.nodes[node.inputs[1]].type.shape[1]
+    let query = try range(of: node.inputs[0])
+    let numbers = try count ?? unused()
+    let target = result(node)
+    let clamp = takeClamp(of: node, at: target)
+    let rows = shape[0] > 8 ? 16 : 8
+    emit(
+      .attention,
+      [
+        8, 1, 1, UInt32(rows), UInt32(shape.last / 32), count == nil ? 0 : 1,
+        clamp == nil ? 0 : 1,
+      ],
+      [
+        .texels(query, TG_RGBA32F), .texels(run.keys, TG_RGBA32F),
+        .texels(run.values, TG_RGBA32F), .texels(numbers, TG_R32I), .storage(target),
+      ],
+      push: [
+        UInt32(shape[0]), UInt32(shape[1]), UInt32(shape[1] / groups), UInt32(run.rows),
+        scale.bitPattern, (clamp?.lower ?? 0).bitPattern, (clamp?.upper ?? 0).bitPattern,
+      ],
+      groups: ((shape[0] + rows - 1) / rows, shape[1], 1),
+      work: shape.elementCount * run.rows * 4
+    )
+  }
+
+  /// Rows `[S, G, E]` as `[G, S, E]`: rows that lie far apart fall on the same lines of a cache.
+  private mutating func grouped(_ id: Int) throws -> GPURange {
+    let shape = graph.nodes[id].type.shape
+    let source = try range(of: id)
+    guard shape[1] > 1 else { return source }
+    let target = slot(shape.elementCount * 4)
+    let block = GPUMove(
+      extents: [shape[1], shape[0], shape[2]],
+      read: [shape[2], shape[1] * shape[2], 1],
+      write: [shape[0] * shape[2], shape[2], 1]
+    )
+    move(source, target, block)
+    return target
   }
 
   mutating func cachedAttention(_ node: Node, _ scale: Float, _ window: Int?) throws {
@@ -102,6 +162,7 @@ extension GPULowering {
     let tiled = most > 48 ? most / 24 * 24 : most
     let query = try range(of: node.inputs[0])
     let target = result(node)
+    let clamp = takeClamp(of: node, at: target)
     for first in stride(from: 0, to: shape[0], by: tiled) {
       let count = min(tiled, shape[0] - first)
       let block = GPUAttentionBlock(
@@ -117,7 +178,7 @@ extension GPULowering {
       for run in runs { try score(block, query, run, scratch, scale) }
       soften(block, scratch, totals, scores)
       for (index, run) in runs.enumerated() {
-        try mix(block, scratch, totals, run, target, adds: index > 0, isLast: index == runs.count - 1)
+        try mix(block, scratch, totals, run, target, adds: index > 0, clamp, isLast: index == runs.count - 1)
       }
     }
   }
@@ -138,7 +199,7 @@ extension GPULowering {
       left: (
         block.first * block.heads * fours, block.heads * fours, fours, block.perGroup * fours
       ),
-      right: (block.groups * fours, fours),
+      right: run.steps(groups: block.groups, fours: fours),
       result: (
         run.column, block.perGroup * block.pitch, block.pitch,
         block.queries * block.perGroup * block.pitch
@@ -191,6 +252,7 @@ extension GPULowering {
     _ run: GPUKeys,
     _ target: GPURange,
     adds: Bool,
+    _ clamp: (lower: Float, upper: Float)?,
     isLast: Bool
   ) throws {
     let pitch = block.pitch / 4
@@ -202,7 +264,7 @@ extension GPULowering {
       left: (
         run.column / 4, block.perGroup * pitch, pitch, block.queries * block.perGroup * pitch
       ),
-      right: (block.groups * block.width / 4, block.width / 4),
+      right: run.steps(groups: block.groups, fours: block.width / 4),
       result: (
         block.first * block.heads * block.width, block.heads * block.width, block.width,
         block.perGroup * block.width
@@ -212,6 +274,7 @@ extension GPULowering {
       rounds: isLast,
       roundsRight: run.rounds,
       adds: adds,
+      clamp: isLast ? clamp : nil,
       limit: run.limit
     )
     try plain(

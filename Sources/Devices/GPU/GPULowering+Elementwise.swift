@@ -42,15 +42,17 @@ extension GPULowering {
     let format = isWide ? TG_RGBA32F : TG_R32F
     let left = try range(of: node.inputs[0])
     let right = node.inputs.count > 1 ? try range(of: node.inputs[1]) : nil
+    let target = result(node)
     emitElementwise(
       operation: code.operation,
       left,
       format,
       right.map { Right(range: $0, format: format, repeats: 1, width: 1) },
-      result(node),
+      target,
       texels: isWide ? count / 4 : count,
       isWide: isWide,
-      parameters: (code.first, code.second)
+      parameters: (code.first, code.second),
+      clamp: takeClamp(of: node, at: target)
     )
   }
 
@@ -72,13 +74,15 @@ extension GPULowering {
     texels: Int,
     isWide: Bool,
     rounds: Bool = true,
-    parameters: (Float, Float) = (0, 0)
+    parameters: (Float, Float) = (0, 0),
+    clamp: (lower: Float, upper: Float)? = nil
   ) {
     let lanes = context.family == .texels ? 8 : 128
     emit(
       .elementwise,
       [
         UInt32(lanes), rounds ? 1 : 0, isWide ? 1 : 0, operation, right?.repeats ?? 0,
+        clamp == nil ? 0 : 1,
       ],
       [
         .texels(left, format),
@@ -86,7 +90,7 @@ extension GPULowering {
       ],
       push: [
         UInt32(texels), UInt32(right?.width ?? 1), parameters.0.bitPattern,
-        parameters.1.bitPattern,
+        parameters.1.bitPattern, (clamp?.lower ?? 0).bitPattern, (clamp?.upper ?? 0).bitPattern,
       ],
       groups: Self.grid(max((texels + lanes * 8 - 1) / (lanes * 8), 1)),
       work: texels * 64
@@ -111,14 +115,17 @@ extension GPULowering {
       repeats: pattern.repeats,
       width: max(isWide ? pattern.width / 4 : pattern.width, 1)
     )
+    let left = try range(of: node.inputs[order[0]])
+    let target = result(node)
     emitElementwise(
       operation: Self.code(kind),
-      try range(of: node.inputs[order[0]]),
+      left,
       format,
       operand,
-      result(node),
+      target,
       texels: isWide ? total / 4 : total,
-      isWide: isWide
+      isWide: isWide,
+      clamp: takeClamp(of: node, at: target)
     )
   }
 

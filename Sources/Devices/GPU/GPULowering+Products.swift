@@ -82,22 +82,10 @@ extension GPULowering {
     let matrix = try packed(node.inputs[1])
     product.isBiased = bias != nil
     let target = result(node)
-    if let clamp = onlyClamp(of: node), case .clamp(let lower, let upper) = clamp.op {
-      product.clamp = (lower, upper)
-      place(clamp.id, at: target)
-    }
+    product.clamp = takeClamp(of: node, at: target)
     for window in matrix.windows {
       try weighted(product, left, window, matrix.type.dtype, bias, target)
     }
-  }
-
-  /// The clamp that is all that reads a result.
-  private func onlyClamp(of node: Node) -> Node? {
-    guard graph.useCounts[node.id] == 1,
-      let reader = graph.nodes.first(where: { $0.inputs.contains(node.id) }),
-      case .clamp = reader.op
-    else { return nil }
-    return reader
   }
 
   private mutating func packed(_ id: Int) throws -> GPUMatrix {

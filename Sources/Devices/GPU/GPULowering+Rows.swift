@@ -16,14 +16,23 @@ extension GPULowering {
     }
     let source = try range(of: node.inputs[0])
     let weight = node.inputs.count > 1 ? try range(of: node.inputs[1]) : nil
+    let target = result(node)
+    let clamp = takeClamp(of: node, at: target)
+    let other = clamp == nil ? try takeSum(of: node, at: target) : nil
     emit(
       .rows,
       [
         UInt32(context.rowLanes), 1, isWide ? 1 : 0, context.family == .texels ? 1 : 2, operation,
-        weight == nil ? 0 : 1,
+        weight == nil ? 0 : 1, clamp == nil ? 0 : 1, other == nil ? 0 : 1,
       ],
-      [.texels(source, format), .texels(weight ?? source, format), .storage(result(node))],
-      push: [UInt32(count), UInt32(isWide ? width / 4 : width), epsilon.bitPattern],
+      [
+        .texels(source, format), .texels(weight ?? source, format), .storage(target),
+        .texels(other ?? source, format),
+      ],
+      push: [
+        UInt32(count), UInt32(isWide ? width / 4 : width), epsilon.bitPattern,
+        (clamp?.lower ?? 0).bitPattern, (clamp?.upper ?? 0).bitPattern,
+      ],
       groups: Self.grid(count),
       work: count * width * 16
     )

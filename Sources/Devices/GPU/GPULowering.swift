@@ -8,6 +8,8 @@ struct GPULowering {
   let graph: Graph
   let source: any WeightSource
   let store: GPUWeightStore
+  /// How many nodes and outputs read each node.
+  let useCounts: [Int]
   private(set) var program: GPUProgram
   private(set) var matrices: [GPUMatrix] = []
   private var ranges: [GPURange?]
@@ -26,6 +28,7 @@ struct GPULowering {
     self.graph = graph
     self.source = source
     self.store = store
+    useCounts = graph.useCounts
     program = GPUProgram(graph: graph)
     ranges = Array(repeating: nil, count: graph.nodes.count)
     for node in graph.nodes where !graph.isConstant(node.id) && ranges[node.id] == nil {
@@ -229,7 +232,7 @@ struct GPULowering {
   /// Whether a cache update may write where the old rows lie.
   func isInPlace(_ update: Node) -> Bool {
     let cache = graph.nodes[update.inputs[0]]
-    return graph.useCounts[update.id] == 1
+    return useCounts[update.id] == 1
       && graph.outputs.contains {
         $0.node == update.id && $0.isState && $0.name == cache.name && cache.op == .input
       }

@@ -72,6 +72,12 @@ extension GPUSelfTest {
         try $0.integers([23], [1]),
       ]
     }
+    try add(.attention(scale: 0.2), "attention of 64 columns") {
+      [
+        try $0.numbers([90, 2, 64]), try $0.numbers([90, 2, 64]), try $0.numbers([90, 2, 64]),
+        try $0.integers([77], [1]),
+      ]
+    }
     for (tokens, position) in [(1, 9), (9, 21)] {
       try add(.cachedAttention(scale: 0.5, window: 12)) {
         [

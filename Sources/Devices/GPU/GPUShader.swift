@@ -4,7 +4,7 @@ import Graph
 /// The shaders by the names of their files and variants.
 enum GPUShader: String, Hashable, Sendable {
   case elementwise, broadcast, rows, reduce, move, gather, rotary, rotate
-  case scores, banded, cache, halves, mask, convolution
+  case scores, attention, banded, cache, halves, mask, convolution
   case productHalf = "product_nt_half"
   case productByteBlock = "product_nt_byte_block"
   case productByteRow = "product_nt_byte_row"
@@ -37,9 +37,11 @@ enum GPUShader: String, Hashable, Sendable {
   /// What each binding is: 0 texels, 1 storage.
   var kinds: [UInt8] {
     switch self {
-    case .elementwise, .broadcast, .rows, .gather, .rotary, .rotate, .convolution: [0, 0, 1]
+    case .elementwise, .broadcast, .gather, .rotary, .rotate, .convolution: [0, 0, 1]
+    case .rows: [0, 0, 1, 0]
     case .reduce, .move, .halves: [0, 1]
     case .scores: [0, 1, 0, 0, 0, 1]
+    case .attention: [0, 0, 0, 0, 1]
     case .banded: [0, 0, 0, 0, 0, 1]
     case .cache: [0, 1, 0, 0]
     case .mask: [0, 0, 0, 1]

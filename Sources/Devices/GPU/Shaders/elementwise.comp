@@ -5,6 +5,7 @@
 
 layout(constant_id = 3) const uint OPERATION = 0;
 layout(constant_id = 4) const uint REPEATS = 0;
+layout(constant_id = 5) const uint CLAMPS = 0;
 
 layout(binding = 0) uniform samplerBuffer a;
 layout(binding = 1) uniform samplerBuffer b;
@@ -15,6 +16,7 @@ layout(push_constant) uniform Push {
   uint count; // texels
   uint width; // texels of a row
   float first, second;
+  float lower, upper;
 };
 
 float gelu(float x) {
@@ -67,7 +69,8 @@ vec4 right(uint index) {
 }
 
 void one(uint index) {
-  vec4 result = stored(apply(texelFetch(a, int(index)), right(index)));
+  vec4 result = apply(texelFetch(a, int(index)), right(index));
+  result = stored(CLAMPS != 0 ? clamp(result, lower, upper) : result);
   if (WIDE != 0) wide[index] = result;
   else narrow[index] = result.x;
 }

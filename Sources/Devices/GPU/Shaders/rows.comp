@@ -6,24 +6,30 @@
 
 layout(constant_id = 4) const uint OPERATION = 0; // 0 RMS norm, 1 layer norm, 2 softmax
 layout(constant_id = 5) const uint WEIGHTED = 0;
+layout(constant_id = 6) const uint CLAMPS = 0;
+layout(constant_id = 7) const uint ADDS = 0; // adds another tensor to the stored result
 
 layout(binding = 0) uniform samplerBuffer x;
 layout(binding = 1) uniform samplerBuffer weight;
 layout(binding = 2) writeonly buffer Wide { vec4 wide[]; };
 layout(binding = 2) writeonly buffer Narrow { float narrow[]; };
+layout(binding = 3) uniform samplerBuffer other;
 
 layout(push_constant) uniform Push {
   uint rows;
   uint width; // texels
   float epsilon;
+  float lower, upper;
 };
 
 float sum(vec4 v) { return WIDE != 0 ? (v.x + v.y) + (v.z + v.w) : v.x; }
 float peak(vec4 v) { return WIDE != 0 ? max(max(v.x, v.y), max(v.z, v.w)) : v.x; }
 
 void put(uint index, vec4 value) {
-  if (WIDE != 0) wide[index] = stored(value);
-  else narrow[index] = stored(value.x);
+  value = stored(CLAMPS != 0 ? clamp(value, lower, upper) : value);
+  if (ADDS != 0) value = stored(value + texelFetch(other, int(index)));
+  if (WIDE != 0) wide[index] = value;
+  else narrow[index] = value.x;
 }
 
 vec4 weighted(uint column, vec4 value) {

@@ -43,10 +43,13 @@ void main() {
         if (c < 0 || c >= int(width)) continue;
         int from = (r * int(width) + c) * int(channels);
         int at = int((i * kernelWidth + j) * channels * outputs + output_);
+        // Sums of sums lose less than one long sum.
+        vec4 tap = vec4(0);
         for (uint channel = 0; channel < channels; channel++) {
           vec4 w = texelFetch(weights, at + int(channel * outputs));
-          sum = fma(texelFetch(x, from + int(channel)).xxxx, w, sum);
+          tap = fma(texelFetch(x, from + int(channel)).xxxx, w, tap);
         }
+        sum += tap;
       }
     }
   }

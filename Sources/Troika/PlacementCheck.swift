@@ -107,7 +107,9 @@ extension ModelFolder {
         )
       }
       if let audio = model.audio { graphs.append(try audio.encoder(frames: 4, over: weights)) }
-      let written = try graphs.map { try $0.applying([AttentionDecomposition()]) }
+      let written = try graphs.map {
+        try $0.applying([AttentionMasking(), AttentionDecomposition()])
+      }
       return Set((graphs + written).flatMap { $0.nodes.filter { !$0.isSource }.map(\.name) })
     }
   }

@@ -106,7 +106,7 @@ final class ProgramStore: @unchecked Sendable {
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)
     let written = try graph.applying([
-      AttentionDecomposition { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
+      AttentionMasking { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
       // Layers of one window share their mask.
       CommonSubexpressions(),
     ])

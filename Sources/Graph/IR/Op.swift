@@ -67,6 +67,11 @@ public enum Op: Hashable, Sendable {
   /// for distances 0..., and `count [1]` i32. Scores are soft-capped.
   case bandedAttention(window: Int, softcap: Float)
 
+  /// Softmax attention with a mask that is added to the scores, all in one operation.
+  /// Inputs: `q [Q, H, E]`, `k [S, G, E]`, `v`, `mask [Q, S]` or `[S]`; or `q`, `pastK [R, G, E]`,
+  /// `pastV`, `newK [T, G, E]`, `newV`, `mask` with S = R + T, keys of the past first.
+  case maskedAttention(scale: Float)
+
   /// What a query of `cachedAttention` must not see, as numbers to add to its scores: 0, or the
   /// -32768, which f16 holds with room for a score.
   ///

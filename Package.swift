@@ -23,6 +23,7 @@ let package = Package(
     .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
     .systemLibrary(name: "CNuma", pkgConfig: "numa", providers: [.apt(["libnuma-dev"])]),
     .systemLibrary(name: "CVulkan", pkgConfig: "vulkan", providers: [.apt(["libvulkan-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(
       name: "CFFmpeg", pkgConfig: "libavformat",
@@ -39,7 +40,7 @@ let package = Package(
     .target(
       name: "Devices", dependencies: ["Graph", "CKernels", "COpenBLAS", "CNuma"],
       swiftSettings: strict),
-    .target(name: "Models", dependencies: ["Graph"], swiftSettings: strict),
+    .target(name: "Models", dependencies: ["Graph", "CCrypto"], swiftSettings: strict),
     .target(name: "Media", dependencies: ["CMedia"], swiftSettings: strict),
     .target(
       name: "Troika", dependencies: ["Graph", "Devices", "Models", "Media"], swiftSettings: strict),

@@ -3,7 +3,7 @@ public import Graph
 /// A unit that is not here, computed on the processor with the numerics its profile states.
 ///
 /// Activations are rounded to the profile's storage format after every operation; products and sums
-/// are accumulated in f32. What the profile's rules decline does not compile.
+/// are accumulated as the profile says. What the profile's rules decline does not compile.
 public final class EmulatedUnit: ComputeUnit {
   /// What the unit runs and how it keeps numbers.
   public let profile: UnitProfile
@@ -44,6 +44,7 @@ public final class EmulatedUnit: ComputeUnit {
     let graph = isHalf ? try segment.graph.applying([HalfStorage()]) : segment.graph
     let rounding = HalfRounding(
       flushesSubnormals: profile.numerics.flushesSubnormals,
+      accumulatesInHalf: profile.numerics.accumulation == .f16,
       health: health
     )
     let lowering = try CPULowering(graph, over: source, pool: pool, rounding: rounding)

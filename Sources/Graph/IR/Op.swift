@@ -139,9 +139,9 @@ public enum Binary: String, Hashable, Sendable, CaseIterable {
   case multiply
   /// Quotient.
   case divide
-  /// Larger value.
+  /// Larger value; NaN where either is.
   case maximum
-  /// Smaller value.
+  /// Smaller value; NaN where either is.
   case minimum
 }
 

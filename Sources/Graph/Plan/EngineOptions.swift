@@ -49,7 +49,8 @@ public enum EngineOptionError: Error, Hashable, Sendable, CustomStringConvertibl
     case .malformed(let text): "engine: expected KEY=VALUE, got '\(text)'"
     case .unknownKey(let key):
       "engine: expected one of \(EngineOptions.keys.joined(separator: ", ")), got '\(key)'"
-    case .value(let key, let expected, let got): "engine: \(key): expected \(expected), got '\(got)'"
+    case .value(let key, let expected, let got):
+      "engine: \(key): expected \(expected), got '\(got)'"
     }
   }
 }

@@ -4,18 +4,37 @@ import Graph
 import Models
 import Troika
 
-/// The options of `generate` and `chat` that say which model runs, where, and how.
+/// The options of commands that answer requests: which model runs, where, and how.
 struct RequestOptions {
-  static let valued: Set<String> = [
-    "model", "system", "image", "video", "audio", "fps", "max-frames", "frame-sampling",
-    "placement", "gpu", "max-tokens", "context", "temperature", "top-k", "top-p", "seed",
-    "media-ple", "media-style", "threads", "chunks", "prefill", "kernels",
-  ]
+  static let valued = PlacementOptions.valued.union(generating).union(media)
+    .union(["gpu", "kernels"])
   static let repeated: Set<String> = ["image", "video", "audio"]
-  static let switches: Set<String> = ["include-audio", "no-fallback", "thinking", "raw", "json"]
+  static let switches = PlacementOptions.switches.union([
+    "include-audio", "thinking", "raw", "json",
+  ])
+
+  /// Options of media and the prompt around them.
+  static let media: Set<String> = [
+    "system", "image", "video", "audio", "fps", "max-frames", "frame-sampling", "media-ple",
+    "media-style",
+  ]
+  private static let generating: Set<String> = [
+    "max-tokens", "temperature", "top-k", "top-p", "seed",
+  ]
 
   static let help = """
-      --model DIR         checkpoint folder in Hugging Face format
+    \(PlacementOptions.help)
+      --kernels NAME      avx512, avx2 or portable (the best this processor has)
+      --max-tokens N      tokens to generate at most (256)
+      --temperature T     sample in place of taking the likeliest token
+      --top-k K, --top-p P, --seed S
+    \(mediaHelp)
+      --thinking          ask the model to think
+      --raw               special tokens in the prompt count as such
+      --json              one JSON document
+    """
+
+  static let mediaHelp = """
       --system S          system turn
       --image F           picture; may be repeated, like the next two
       --video F           clip
@@ -24,42 +43,11 @@ struct RequestOptions {
       --max-frames N      frames a clip at most (8)
       --include-audio     a clip's soundtrack follows its frames
       --frame-sampling R  even (default) or reference
-      --placement P       a unit for all: cpu (default), reference, gpu:emulated, neuralEngine;
-                          mission; or KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
-                          prefill, decode, prefill.chunkN, head, or a glob over operations
-      --no-fallback       a program that its unit refuses is an error
-      --threads N         worker threads of the cpu unit (all processors)
-      --kernels NAME      avx512, avx2 or portable (the best this processor has)
-      --chunks N,…        exclusive ends of the decoder's programs
-      --prefill N         tokens of a prefill batch at most (512)
-      --context N         positions of the caches (8192 at most by default)
-      --max-tokens N      tokens to generate at most (256)
-      --temperature T     sample in place of taking the likeliest token
-      --top-k K, --top-p P, --seed S
       --media-ple R       per-layer input of media positions: pad (default) or zero
       --media-style R     newlines around media: plain, spaced or bare (the folder's)
-      --thinking          ask the model to think
-      --raw               special tokens in the prompt count as such
-      --json              one JSON document
     """
 
   let arguments: Arguments
-
-  /// Where each part runs.
-  func placement() throws -> Placement {
-    try Placement(parsing: arguments["placement"] ?? "auto")
-  }
-
-  /// How the model is loaded.
-  func load() throws -> Troika.LoadOptions {
-    Troika.LoadOptions(
-      placement: try placement(),
-      context: try arguments.integer("context", in: 2...(1 << 24)),
-      prefillBatch: try arguments.integer("prefill", in: 1...(1 << 20)) ?? 512,
-      threads: try Options.threads(arguments),
-      allowsFallback: !arguments.has("no-fallback")
-    )
-  }
 
   /// Loads the model, cuts checked against it.
   func loadModel() async throws -> Troika {
@@ -69,20 +57,11 @@ struct RequestOptions {
       }
       try CPUUnit.useKernels(kernels)
     }
-    var options = try load()
-    let path = try arguments.required("model")
-    if let text = arguments["chunks"] {
-      let folder = try ModelFolder(path: path)
-      let count = folder.model.configuration.text.layers.count
-      let ends = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
-      guard let layout = ChunkLayout(ends: ends, layerCount: count) else {
-        throw UsageError(
-          "--chunks: expected rising ends of which the last is \(count), got '\(text)'"
-        )
-      }
-      options.layout = layout
-    }
-    return try await Troika.load(model: URL(fileURLWithPath: path), options: options)
+    let options = try PlacementOptions(arguments)
+    return try await Troika.load(
+      model: URL(fileURLWithPath: try options.path()),
+      options: try options.load()
+    )
   }
 
   /// How answers are made.
@@ -95,8 +74,8 @@ struct RequestOptions {
         topP: try arguments.number("top-p", in: 1e-9...1),
         seed: UInt64(try arguments.integer("seed", in: 0...Int.max) ?? 0)
       ),
-      mediaStyle: try choice("media-style", MediaStyle.self),
-      mediaPerLayer: try choice("media-ple", MediaPerLayerInput.self) ?? .pad,
+      mediaStyle: try arguments.choice("media-style", MediaStyle.self),
+      mediaPerLayer: try arguments.choice("media-ple", MediaPerLayerInput.self) ?? .pad,
       thinking: arguments.has("thinking"),
       isRaw: arguments.has("raw")
     )
@@ -108,7 +87,7 @@ struct RequestOptions {
       fps: try arguments.number("fps", in: 0.001...1000) ?? 1,
       maxFrames: try arguments.integer("max-frames", in: 1...100_000) ?? 8,
       includeAudio: arguments.has("include-audio"),
-      sampling: try choice("frame-sampling", VideoOptions.Sampling.self) ?? .even
+      sampling: try arguments.choice("frame-sampling", VideoOptions.Sampling.self) ?? .even
     )
   }
 
@@ -124,17 +103,5 @@ struct RequestOptions {
       default: return nil
       }
     }
-  }
-
-  private func choice<Value: RawRepresentable & CaseIterable>(
-    _ name: String,
-    _: Value.Type
-  ) throws -> Value? where Value.RawValue == String {
-    guard let text = arguments[name] else { return nil }
-    guard let value = Value(rawValue: text) else {
-      let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("--\(name): expected one of \(names), got '\(text)'")
-    }
-    return value
   }
 }

@@ -14,13 +14,12 @@ enum VerifyCommand: Command {
     and case. Each stage starts from this program's own previous stage. Exit code 0 only if all
     checks hold.
 
-      --model DIR        checkpoint folder
-      --goldens DIR      folder with manifest.json and the goldens
-      --placement P      cpu (default), reference, or vision=UNIT,chunks=UNIT,…
-      --stage S          \(Verification.stages.joined(separator: " "));
-                         may be repeated
-      --threads N        worker threads of the cpu unit
-      --json             one JSON document
+      --goldens DIR       folder with manifest.json and the goldens
+      --stage S           \(Verification.stages.prefix(6).joined(separator: " "))
+                          \(Verification.stages.dropFirst(6).joined(separator: " "));
+                          may be repeated
+      --json              one JSON document
+    \(PlacementOptions.help)
 
     Example:
       troika verify --model goldens/model --goldens goldens --stage text
@@ -29,17 +28,21 @@ enum VerifyCommand: Command {
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: ["model", "goldens", "placement", "stage", "threads"],
+      valued: PlacementOptions.valued.union(["goldens", "stage"]).subtracting(["context"]),
       repeated: ["stage"],
-      switches: ["json"]
+      switches: PlacementOptions.switches.union(["json"])
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
-    let placement = try Placement(parsing: arguments["placement"] ?? "auto")
+    let options = try PlacementOptions(arguments)
+    let load = try options.load()
     let verification = try Verification(
-      model: try arguments.required("model"),
+      model: try options.path(),
       goldens: try arguments.required("goldens"),
-      placement: placement,
-      registry: Registry(threads: try Options.threads(arguments))
+      placement: load.placement,
+      registry: Registry(threads: try Options.threads(arguments), engine: load.engine),
+      layout: load.layout,
+      prefill: load.prefillShapes,
+      allowsFallback: load.allowsFallback
     )
     for warning in verification.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")

@@ -69,7 +69,7 @@ final class ProgramStore: @unchecked Sendable {
     }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[key] = program
-    forecast.add(program)
+    forecast.add(program.graph, program.footprint)
     order.append(key)
     return program
   }

@@ -21,8 +21,13 @@ public final class Troika: Sendable {
     public var layout: ChunkLayout?
     /// Positions of the caches; nil for the model's maximum, at most 8192.
     public var context: Int?
-    /// Tokens of a prefill batch at most.
-    public var prefillBatch: Int
+    /// Token counts of prefill programs: fixed-shape units compile these and 1, others take the
+    /// largest as the batch; nil for 64 and 512.
+    public var prefillShapes: [Int]?
+    /// For which positions of a prompt the layers run that own no keys and values.
+    public var sharedLayers: SharedLayers
+    /// Switches of the neural engine.
+    public var engine: EngineOptions
     /// Worker threads of the processor unit; nil for all processors.
     public var threads: Int?
     /// Whether a program that its unit refuses may run on the CPU.
@@ -33,14 +38,18 @@ public final class Troika: Sendable {
       placement: Placement = Placement(),
       layout: ChunkLayout? = nil,
       context: Int? = nil,
-      prefillBatch: Int = 512,
+      prefillShapes: [Int]? = nil,
+      sharedLayers: SharedLayers = .last,
+      engine: EngineOptions = EngineOptions(),
       threads: Int? = nil,
       allowsFallback: Bool = true
     ) {
       self.placement = placement
       self.layout = layout
       self.context = context
-      self.prefillBatch = prefillBatch
+      self.prefillShapes = prefillShapes
+      self.sharedLayers = sharedLayers
+      self.engine = engine
       self.threads = threads
       self.allowsFallback = allowsFallback
     }
@@ -83,16 +92,18 @@ public final class Troika: Sendable {
         got: "\(layout.ranges.last?.upperBound ?? 0)"
       )
     }
-    guard options.prefillBatch >= 1 else {
+    let prefill = options.prefillShapes
+    guard prefill.map({ !$0.isEmpty && $0.allSatisfy { $0 > 0 } }) ?? true else {
       throw TroikaError.option(
         name: "prefill",
-        expected: "at least 1",
-        got: "\(options.prefillBatch)"
+        expected: "numbers of at least 1",
+        got: "\(prefill ?? [])"
       )
     }
-    batch = min(options.prefillBatch, context)
+    batch = CompiledShapes.batch(prefill, context: context)
     registry = Registry(
-      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount
+      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount,
+      engine: options.engine
     )
     let check = try PlacementCheck(
       options.placement,
@@ -107,6 +118,7 @@ public final class Troika: Sendable {
       placement,
       layout: layout,
       registry: registry,
+      prefill: prefill,
       batch: batch
     )
     store = ProgramStore(

@@ -32,6 +32,22 @@ public final class EmulatedUnit: ComputeUnit {
     _ segment: Segment,
     over source: any WeightSource
   ) throws -> any Executable {
+    CPUExecutable(
+      arena: arena,
+      pool: pool,
+      queue: queue,
+      lowered: try lower(segment, source).finish()
+    )
+  }
+
+  /// The segment's memory as `compile` would lay it out.
+  ///
+  /// - Throws: where a rule or a program limit refuses it.
+  public func footprint(of segment: Segment) throws -> Footprint {
+    try lower(segment, nil).footprint
+  }
+
+  private func lower(_ segment: Segment, _ source: (any WeightSource)?) throws -> CPULowering {
     try segment.graph.checkVerdicts(of: profile)
     if let refusal = profile.limits.refusal(of: segment.graph) {
       throw DeviceError.declined(
@@ -47,8 +63,7 @@ public final class EmulatedUnit: ComputeUnit {
       accumulatesInHalf: profile.numerics.accumulation == .f16,
       health: health
     )
-    let lowering = try CPULowering(graph, over: source, pool: pool, rounding: rounding)
-    return CPUExecutable(arena: arena, pool: pool, queue: queue, lowered: lowering.finish())
+    return try CPULowering(graph, over: source, pool: pool, rounding: rounding)
   }
 
   /// Copies bytes.

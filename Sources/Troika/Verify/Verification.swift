@@ -1,6 +1,6 @@
 public import Devices
 public import Graph
-import Models
+public import Models
 
 /// Compares what this project computes with goldens of the reference implementation.
 ///
@@ -18,6 +18,7 @@ public final class Verification {
   let placement: Placement
   let layout: ChunkLayout
   let registry: Registry
+  private let prefill: [Int]?
   /// What the user should know about the placement.
   public let warnings: [String]
   /// Receives each check as soon as it is made.
@@ -27,23 +28,35 @@ public final class Verification {
 
   /// A verification of a model folder against a set.
   ///
+  /// - Parameters:
+  ///   - model: the folder.
+  ///   - goldens: the set.
+  ///   - placement: where each part runs.
+  ///   - registry: the units.
+  ///   - layout: cuts between the decoder's programs; nil for the usual ones.
+  ///   - prefill: token counts of prefill programs; nil for the usual ones.
+  ///   - allowsFallback: whether a program that its unit refuses may run on the CPU.
   /// - Throws: where the folder or the set's manifest cannot be read.
   public init(
     model: String,
     goldens: String,
     placement: Placement,
-    registry: Registry
+    registry: Registry,
+    layout: ChunkLayout? = nil,
+    prefill: [Int]? = nil,
+    allowsFallback: Bool = true
   ) throws {
+    self.prefill = prefill
     folder = try ModelFolder(path: model)
     set = try GoldenSet(folder: goldens)
     self.registry = registry
-    layout = ChunkLayout(standardFor: folder.model.configuration.text)
+    self.layout = layout ?? ChunkLayout(standardFor: folder.model.configuration.text)
     let check = try PlacementCheck(
       placement,
       folder: folder,
-      layout: layout,
+      layout: self.layout,
       registry: registry,
-      allowsFallback: true
+      allowsFallback: allowsFallback
     )
     self.placement = check.placement
     warnings = check.warnings
@@ -93,7 +106,13 @@ public final class Verification {
 
   /// Shapes for prompts of at most this length.
   func shapes(batch: Int) throws -> CompiledShapes {
-    try CompiledShapes(placement, layout: layout, registry: registry, batch: batch)
+    try CompiledShapes(
+      placement,
+      layout: layout,
+      registry: registry,
+      prefill: prefill,
+      batch: batch
+    )
   }
 
   /// The towers with the shapes of the placement.

@@ -1,22 +1,23 @@
 import Devices
 import Graph
 
-/// What the plans of the programs that ran say about memory.
+/// What the plans of programs say about memory.
 struct MemoryForecast: Sendable {
   private var weights: [String: Int] = [:]
+  private var converted = 0
   private var largestArena = 0
   private var largestBindings = 0
 
-  /// Adds a compiled program.
-  mutating func add(_ program: Program) {
-    let graph = program.graph
+  /// Adds a program.
+  mutating func add(_ graph: Graph, _ footprint: Footprint) {
     for node in graph.nodes {
       guard case .constant(.weight(let name)) = node.op, graph.isReadWhole(node.id) else {
         continue
       }
       weights[name] = node.type.byteCount
     }
-    largestArena = max(largestArena, program.arenaByteCount)
+    converted += footprint.constantByteCount
+    largestArena = max(largestArena, footprint.arenaByteCount)
     let outputs = graph.outputs.filter { !$0.isState }.map { graph.nodes[$0.node].type }
     let inputs = graph.inputs.map(\.type)
     largestBindings = max(
@@ -25,13 +26,17 @@ struct MemoryForecast: Sendable {
     )
   }
 
-  /// Bytes of weights that are read whole, of the largest arena and of the largest program's values.
-  var byteCount: Int { weights.values.reduce(0, +) + largestArena + largestBindings }
+  /// Bytes of weights that are read whole, once each, as they are stored.
+  var weightByteCount: Int { weights.values.reduce(0, +) }
+
+  /// Bytes of weights, of constants kept in another format, of the largest arena and of the largest
+  /// program's values.
+  var byteCount: Int { weightByteCount + converted + largestArena + largestBindings }
 }
 
 extension Graph {
   /// Whether a constant is read by more than gathers, which touch only the rows they take.
-  fileprivate func isReadWhole(_ constant: Int) -> Bool {
+  func isReadWhole(_ constant: Int) -> Bool {
     nodes.contains { node in
       guard node.inputs.contains(constant) else { return false }
       switch node.op {

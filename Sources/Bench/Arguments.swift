@@ -80,33 +80,6 @@ struct Arguments {
     return value
   }
 
-  /// Whole numbers in a range, separated by commas.
-  func integers(_ name: String, in range: ClosedRange<Int>) throws -> [Int]? {
-    guard let text = self[name] else { return nil }
-    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-    let values = parts.compactMap { Int($0) }.filter(range.contains)
-    guard values.count == parts.count else {
-      throw UsageError(
-        "--\(name): expected whole numbers from \(range.lowerBound) to \(range.upperBound), "
-          + "got '\(text)'"
-      )
-    }
-    return values
-  }
-
-  /// One of the cases of a type.
-  func choice<Value: RawRepresentable & CaseIterable>(
-    _ name: String,
-    _: Value.Type
-  ) throws -> Value? where Value.RawValue == String {
-    guard let text = self[name] else { return nil }
-    guard let value = Value(rawValue: text) else {
-      let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("--\(name): expected one of \(names), got '\(text)'")
-    }
-    return value
-  }
-
   /// A number in a range.
   func number(_ name: String, in range: ClosedRange<Double>) throws -> Double? {
     guard let text = self[name] else { return nil }
@@ -115,6 +88,19 @@ struct Arguments {
         "--\(name): expected a number from \(range.lowerBound) to \(range.upperBound), "
           + "got '\(text)'"
       )
+    }
+    return value
+  }
+
+  /// A word that names a case.
+  func choice<Choice: RawRepresentable & CaseIterable>(
+    _ name: String,
+    _: Choice.Type
+  ) throws -> Choice? where Choice.RawValue == String {
+    guard let text = self[name] else { return nil }
+    guard let value = Choice(rawValue: text) else {
+      let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("--\(name): expected one of \(names), got '\(text)'")
     }
     return value
   }

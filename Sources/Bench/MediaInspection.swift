@@ -111,25 +111,45 @@ struct ModelInspection {
 
   init(path: String) throws {
     let folder = try ModelFolder(path: path)
-    let checkpoint = try Checkpoint(folder: path)
+    try folder.bundle?.checkDigests()
     let configuration = folder.model.configuration
     let text = configuration.text
-    let layout = ChunkLayout(standardFor: text)
     let shared = text.layers.count - text.firstSharedLayer
-    fields = [
+    let storage = try folder.bundle.map(Self.fields) ?? Self.fields(Checkpoint(folder: path))
+    fields =
+      storage + [
+        ("layers", .integer(text.layers.count)),
+        ("sharedLayers", .integer(shared)), ("hiddenSize", .integer(text.hiddenSize)),
+        ("perLayerSize", .integer(text.perLayerSize)),
+        ("vocabularySize", .integer(text.vocabularySize)),
+        ("slidingWindow", .integer(text.slidingWindow)),
+        ("maximumPositions", .integer(text.maximumPositions)),
+        ("chunks", .array(folder.layout.ranges.map { .integer($0.upperBound) })),
+        ("vision", .bool(configuration.vision != nil)),
+        ("audio", .bool(configuration.audio != nil)),
+        ("mediaStyle", .string(folder.template.mediaStyle.rawValue)),
+        ("stopTokens", .array(folder.generation.stopIDs.map { .integer($0) })),
+        ("warnings", .array(folder.warnings.map { .string($0) })),
+      ]
+  }
+  private static func fields(_ checkpoint: Checkpoint) -> [(String, JSONValue)] {
+    [
       ("kind", "checkpoint"), ("files", .array(checkpoint.fileNames.map { .string($0) })),
       ("tensors", .integer(checkpoint.tensorNames.count)),
-      ("bytes", .integer(checkpoint.totalBytes)), ("layers", .integer(text.layers.count)),
-      ("sharedLayers", .integer(shared)), ("hiddenSize", .integer(text.hiddenSize)),
-      ("perLayerSize", .integer(text.perLayerSize)),
-      ("vocabularySize", .integer(text.vocabularySize)),
-      ("slidingWindow", .integer(text.slidingWindow)),
-      ("maximumPositions", .integer(text.maximumPositions)),
-      ("chunks", .array(layout.ranges.map { .integer($0.upperBound) })),
-      ("vision", .bool(configuration.vision != nil)), ("audio", .bool(configuration.audio != nil)),
-      ("mediaStyle", .string(folder.template.mediaStyle.rawValue)),
-      ("stopTokens", .array(folder.generation.stopIDs.map { .integer($0) })),
-      ("warnings", .array(folder.warnings.map { .string($0) })),
+      ("bytes", .integer(checkpoint.totalBytes)),
+    ]
+  }
+
+  private static func fields(_ bundle: ModelBundle) -> [(String, JSONValue)] {
+    let manifest = bundle.manifest
+    return [
+      ("kind", "bundle"), ("version", .integer(BundleManifest.version)),
+      ("weights", .string(manifest.weights.rawValue)),
+      ("files", .array(manifest.files.map { .string($0.path) })),
+      ("tensors", .integer(bundle.tensorNames.count)), ("bytes", .integer(manifest.byteCount)),
+      ("digests", "all hold"), ("prefill", .array(manifest.prefill.map { .integer($0) })),
+      ("context", .integer(manifest.context)),
+      ("programs", .array(manifest.programs.map { .string($0.name) })),
     ]
   }
 }

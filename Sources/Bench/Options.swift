@@ -7,6 +7,30 @@ enum Options {
   static func threads(_ arguments: Arguments) throws -> Int {
     try arguments.integer("threads", in: 1...1024) ?? ProcessInfo.processInfo.activeProcessorCount
   }
+
+  /// The decoder's cuts, where asked for.
+  static func layout(_ arguments: Arguments, _ text: TextConfiguration) throws -> ChunkLayout? {
+    guard let given = arguments["chunks"] else { return nil }
+    let count = text.layers.count
+    let ends = given.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+    guard let layout = ChunkLayout(ends: ends, layerCount: count) else {
+      throw UsageError(
+        "--chunks: expected rising ends of which the last is \(count), got '\(given)'"
+      )
+    }
+    return layout
+  }
+
+  /// Rising sizes, where asked for.
+  static func sizes(_ arguments: Arguments, _ name: String) throws -> [Int]? {
+    guard let given = arguments[name] else { return nil }
+    let sizes = given.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+    guard zip([0] + sizes, sizes).allSatisfy({ $0 < $1 }), sizes.allSatisfy({ $0 <= 1 << 20 })
+    else {
+      throw UsageError("--\(name): expected rising numbers above 0, got '\(given)'")
+    }
+    return sizes
+  }
 }
 
 /// Numbers as text.
@@ -18,13 +42,4 @@ enum Format {
 
   /// Two digits and an exponent.
   static func scientific(_ value: Double) -> String { String(format: "%.1e", value) }
-}
-
-extension JSONValue {
-  /// An object with members in the order given.
-  static func object(fields: [(String, JSONValue)]) -> JSONValue {
-    var object = JSONObject()
-    for (key, value) in fields { object[key] = value }
-    return .object(object)
-  }
 }

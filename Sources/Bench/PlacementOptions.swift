@@ -14,7 +14,7 @@ struct PlacementOptions {
   static let switches: Set<String> = ["no-fallback"]
 
   static let help = """
-      --model DIR         checkpoint folder in Hugging Face format
+      --model DIR         bundle or checkpoint folder in Hugging Face format
       --placement P       a unit for all: cpu (default), reference, gpu:emulated, neuralEngine;
                           mission; KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
                           prefill, decode, prefill.chunkN, head, or a glob over operations;
@@ -48,40 +48,33 @@ struct PlacementOptions {
   /// The model's folder.
   func path() throws -> String { try arguments.required("model") }
 
-  /// How the model is loaded; cuts are checked against it.
-  func load(layerCount: () throws -> Int) throws -> Troika.LoadOptions {
-    var engine = file.engine
-    if let text = arguments["engine"] { engine = try EngineOptions(parsing: text).over(engine) }
-    return Troika.LoadOptions(
-      placement: file.placement,
-      layout: try layout(layerCount),
-      context: try arguments.integer("context", in: 2...(1 << 24)),
-      prefillShapes: try arguments.integers("prefill", in: 1...(1 << 20)) ?? file.prefill,
-      sharedLayers: try arguments.choice("shared-layers", SharedLayers.self) ?? file.sharedLayers
-        ?? .last,
-      engine: engine,
-      threads: try Options.threads(arguments),
-      allowsFallback: arguments.has("no-fallback") ? false : file.allowsFallback ?? true
-    )
+  /// How a model is loaded; cuts are checked against it.
+  func load(_ text: TextConfiguration) throws -> Troika.LoadOptions {
+    var options = try loadWithoutCuts()
+    options.layout =
+      try Options.layout(arguments, text) ?? file.layout(layerCount: text.layers.count)
+    return options
   }
 
   /// How a model folder is loaded; it is opened only where there are cuts to check.
   func load() throws -> Troika.LoadOptions {
     let path = try path()
-    return try load { try ModelFolder(path: path).model.configuration.text.layers.count }
+    guard arguments["chunks"] != nil || file.cuts != nil else { return try loadWithoutCuts() }
+    return try load(ModelFolder(path: path).model.configuration.text)
   }
 
-  private func layout(_ layerCount: () throws -> Int) throws -> ChunkLayout? {
-    guard let text = arguments["chunks"] else {
-      return file.cuts == nil ? nil : try file.layout(layerCount: try layerCount())
-    }
-    let count = try layerCount()
-    let ends = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
-    guard let layout = ChunkLayout(ends: ends, layerCount: count) else {
-      throw UsageError(
-        "--chunks: expected rising ends of which the last is \(count), got '\(text)'"
-      )
-    }
-    return layout
+  private func loadWithoutCuts() throws -> Troika.LoadOptions {
+    var engine = file.engine
+    if let text = arguments["engine"] { engine = try EngineOptions(parsing: text).over(engine) }
+    let shared = try arguments.choice("shared-layers", SharedLayers.self)
+    return Troika.LoadOptions(
+      placement: file.placement,
+      context: try arguments.integer("context", in: 2...(1 << 24)),
+      prefillShapes: try Options.sizes(arguments, "prefill") ?? file.prefill,
+      sharedLayers: shared ?? file.sharedLayers ?? .last,
+      engine: engine,
+      threads: try Options.threads(arguments),
+      allowsFallback: arguments.has("no-fallback") ? false : file.allowsFallback ?? true
+    )
   }
 }

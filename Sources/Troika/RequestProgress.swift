@@ -6,4 +6,11 @@ public struct RequestProgress: Hashable, Sendable {
   public let done: Int
   /// Pieces in all.
   public let total: Int
+
+  /// Progress of a stage.
+  public init(stage: String, done: Int, total: Int) {
+    self.stage = stage
+    self.done = done
+    self.total = total
+  }
 }

@@ -17,12 +17,12 @@ public final class Troika: Sendable {
   public struct LoadOptions: Sendable {
     /// Where each part runs.
     public var placement: Placement
-    /// Cuts between the decoder's programs; nil for the usual ones.
+    /// Cuts between the decoder's programs; nil for the bundle's or the usual ones.
     public var layout: ChunkLayout?
-    /// Positions of the caches; nil for the model's maximum, at most 8192.
+    /// Positions of the caches; nil for the bundle's, else the model's maximum, at most 8192.
     public var context: Int?
     /// Token counts of prefill programs: fixed-shape units compile these and 1, others take the
-    /// largest as the batch; nil for 64 and 512.
+    /// largest as the batch; nil for the bundle's, else 64 and 512.
     public var prefillShapes: [Int]?
     /// For which positions of a prompt the layers run that own no keys and values.
     public var sharedLayers: SharedLayers
@@ -76,8 +76,8 @@ public final class Troika: Sendable {
     let start = MonotonicClock.nanoseconds
     folder = try ModelFolder(path: path)
     let text = folder.model.configuration.text
-    layout = options.layout ?? ChunkLayout(standardFor: text)
-    context = options.context ?? min(8192, text.maximumPositions)
+    layout = options.layout ?? folder.layout
+    context = options.context ?? folder.context
     guard context >= 2, context <= text.maximumPositions else {
       throw TroikaError.option(
         name: "context",
@@ -92,12 +92,12 @@ public final class Troika: Sendable {
         got: "\(layout.ranges.last?.upperBound ?? 0)"
       )
     }
-    let prefill = options.prefillShapes
-    guard prefill.map({ !$0.isEmpty && $0.allSatisfy { $0 > 0 } }) ?? true else {
+    let prefill = options.prefillShapes ?? folder.prefill
+    guard !prefill.isEmpty, prefill.allSatisfy({ $0 > 0 }) else {
       throw TroikaError.option(
         name: "prefill",
         expected: "numbers of at least 1",
-        got: "\(prefill ?? [])"
+        got: "\(prefill)"
       )
     }
     batch = CompiledShapes.batch(prefill, context: context)
@@ -130,7 +130,7 @@ public final class Troika: Sendable {
     loadNanoseconds = MonotonicClock.nanoseconds - start
   }
 
-  /// Loads a checkpoint folder in Hugging Face format; weights are mapped, not read.
+  /// Loads a bundle or a checkpoint folder in Hugging Face format; weights are mapped, not read.
   ///
   /// - Throws: where a file is missing or malformed, or a unit is not available.
   public static func load(

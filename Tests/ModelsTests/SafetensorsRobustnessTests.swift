@@ -108,7 +108,7 @@ import Testing
       }
       bytes.withUnsafeBytes { raw in
         guard let entries = try? SafetensorsHeader.entries(of: raw, file: "f") else { return }
-        for entry in entries {
+        for entry in entries.entries {
           #expect(entry.range.lowerBound >= 8 && entry.range.upperBound <= raw.count)
         }
       }

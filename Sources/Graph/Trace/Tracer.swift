@@ -41,7 +41,7 @@ public final class Tracer {
   ///   - shape: the shape the model's configuration asks for.
   /// - Returns: the constant, of the format the source has.
   public func weight(_ name: String, _ shape: Shape) -> Tensor {
-    guard let type = source.type(of: name) else {
+    guard let type = source.type(of: name, expecting: shape) else {
       record(.missingWeight(name))
       return constant(.weight(name), TensorType(.f32, shape), name: name)
     }

@@ -19,7 +19,8 @@ public struct JSONNode: Sendable {
   /// - Throws: `FileError` or `JSONError`.
   public init(file: String) throws {
     let mapped = try MappedFile(file)
-    self.init(try JSONValue(parsing: mapped.bytes, subject: mapped.name), subject: mapped.name)
+    let value = try mapped.withBytes { try JSONValue(parsing: $0, subject: mapped.name) }
+    self.init(value, subject: mapped.name)
   }
 
   /// The place of a member; nil where it is absent or null.

@@ -171,6 +171,6 @@ extension JSONValue {
   /// - Throws: `FileError` where it cannot be read, `JSONError` where it is not strict JSON.
   public init(file path: String) throws {
     let file = try MappedFile(path)
-    try self.init(parsing: file.bytes, subject: file.name)
+    self = try file.withBytes { try JSONValue(parsing: $0, subject: file.name) }
   }
 }

@@ -99,3 +99,12 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   /// `null`.
   public init(nilLiteral: ()) { self = .null }
 }
+
+extension JSONValue {
+  /// An object with members in the order given.
+  public static func object(fields: [(String, JSONValue)]) -> JSONValue {
+    var object = JSONObject()
+    for (key, value) in fields { object[key] = value }
+    return .object(object)
+  }
+}

@@ -4,6 +4,8 @@ import Glibc
 public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The system refused: its own words.
   case unreadable(path: String, reason: String)
+  /// The system refused to write: its own words.
+  case unwritable(path: String, reason: String)
   /// The path is something else than a regular file.
   case notAFile(path: String, came: String)
   /// The path is something else than a folder.
@@ -14,6 +16,8 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .unreadable(let path, let reason):
       "\(path.printable): expected a readable file or folder, came \(reason)"
+    case .unwritable(let path, let reason):
+      "\(path.printable): expected to write it, came \(reason)"
     case .notAFile(let path, let came): "\(path.printable): expected a file, came \(came)"
     case .notAFolder(let path, let came): "\(path.printable): expected a folder, came \(came)"
     }
@@ -33,9 +37,17 @@ public final class MappedFile: Sendable {
   public let byteCount: Int
   private nonisolated(unsafe) let address: UnsafeMutableRawPointer?
 
-  /// All bytes of the file.
+  /// All bytes of the file, valid as long as somebody holds this object.
   public var bytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: address, count: byteCount)
+  }
+
+  /// What `body` makes of the bytes, the mapping held meanwhile.
+  public func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    defer { withExtendedLifetime(self) {} }
+    return try body(bytes)
   }
 
   /// Maps a regular file.
@@ -95,7 +107,7 @@ public final class MappedFile: Sendable {
   }
 }
 
-private func systemReason(_ code: Int32 = errno) -> String {
+func systemReason(_ code: Int32 = errno) -> String {
   guard let text = strerror(code) else { return "error \(code)" }
   return "'" + String(cString: text) + "'"
 }

@@ -89,6 +89,8 @@ public final class SafetensorsFile: Sendable {
 
   /// The tensors in order of their data.
   public let entries: [Entry]
+  /// The texts of the header's metadata.
+  public let metadata: [String: String]
   /// Where the file lies, its name, its size.
   public let file: MappedFile
   private let positions: [String: Int]
@@ -98,7 +100,7 @@ public final class SafetensorsFile: Sendable {
   /// - Throws: `FileError`, `JSONError` or `CheckpointError`.
   public init(_ path: String) throws {
     file = try MappedFile(path)
-    entries = try SafetensorsHeader.entries(of: file.bytes, file: file.name)
+    (entries, metadata) = try SafetensorsHeader.entries(of: file.bytes, file: file.name)
     var positions: [String: Int] = [:]
     for (position, entry) in entries.enumerated() {
       guard positions.updateValue(position, forKey: entry.name) == nil else {

@@ -4,20 +4,22 @@ import Graph
 enum SafetensorsHeader {
   static let byteLimit = 100_000_000
 
-  /// The tensors of a whole file, sorted by offset.
+  /// The tensors of a whole file, sorted by offset, and the texts of its metadata.
   static func entries(
     of bytes: UnsafeRawBufferPointer,
     file: String
-  ) throws -> [SafetensorsFile.Entry] {
+  ) throws -> (entries: [SafetensorsFile.Entry], metadata: [String: String]) {
     let text = try headerText(of: bytes, file: file)
     let dataStart = 8 + text.count
     let header = JSONNode(try JSONValue(parsing: text, subject: file), subject: file)
     var entries: [SafetensorsFile.Entry] = []
+    var metadata: [String: String] = [:]
     for member in try header.object().members {
       if member.key == "__metadata__" {
         guard member.value.object != nil || member.value == .null else {
           throw JSONNode(member.value, subject: file, path: member.key).mismatch("object")
         }
+        for entry in member.value.object?.members ?? [] { metadata[entry.key] = entry.value.string }
         continue
       }
       let node = JSONNode(member.value, subject: file, path: member.key)
@@ -27,7 +29,7 @@ enum SafetensorsHeader {
       ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound)
     }
     try checkCoverage(entries, file: file, dataStart: dataStart, size: bytes.count)
-    return entries
+    return (entries, metadata)
   }
 
   private static func headerText(

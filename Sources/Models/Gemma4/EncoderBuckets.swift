@@ -1,11 +1,9 @@
 extension VisionConfiguration {
-  /// The smaller of the video and still-image shapes that holds `patches` patches.
-  ///
-  /// E2B: 630 patches for frames, 2520 for stills.
-  public func bucket(patches: Int) -> Int {
-    let shapes = [70, softTokens].map { $0 * patchesPerToken }.sorted()
-    return shapes.first { $0 >= patches } ?? patches
-  }
+  /// Patches of the fixed shapes: E2B has 630 for frames and 2520 for stills.
+  public var buckets: [Int] { Set([70, softTokens]).map { $0 * patchesPerToken }.sorted() }
+
+  /// The smallest fixed shape that holds `patches` patches.
+  public func bucket(patches: Int) -> Int { buckets.first { $0 >= patches } ?? patches }
 }
 
 extension AudioConfiguration {

@@ -19,18 +19,16 @@ public struct Gemma4: Sendable {
     text = TextDecoder(configuration.text)
     let width = configuration.text.hiddenSize
     vision = try configuration.vision.map { vision in
-      let names = vision.clippedProjections(prefix: "model.vision_tower.")
-      return VisionTower(
+      VisionTower(
         vision,
-        clips: try source.clips(vision.clipsLinears ? names : []),
+        clips: try source.clips(vision.clippedProjections),
         outputSize: width
       )
     }
     audio = try configuration.audio.map { audio in
-      let names = audio.clippedProjections(prefix: "model.audio_tower.")
-      return AudioTower(
+      AudioTower(
         audio,
-        clips: try source.clips(audio.clipsLinears ? names : []),
+        clips: try source.clips(audio.clippedProjections),
         outputSize: width
       )
     }
@@ -44,9 +42,10 @@ extension WeightSource {
   func clips(_ names: [String]) throws -> ClipTable {
     var table: ClipTable = [:]
     for name in names {
+      let bounds = ClipBounds.names(of: name)
       table[name] = ClipBounds(
-        input: try range(name + ".input_min", name + ".input_max"),
-        output: try range(name + ".output_min", name + ".output_max")
+        input: try range(bounds[0], bounds[1]),
+        output: try range(bounds[2], bounds[3])
       )
     }
     return table
@@ -68,25 +67,40 @@ extension WeightSource {
 
 extension VisionConfiguration {
   /// Names of the projections that clamp.
-  func clippedProjections(prefix: String) -> [String] {
+  var clippedProjections: [String] {
+    guard clipsLinears else { return [] }
     let parts =
       ["q_proj", "k_proj", "v_proj", "o_proj"].map { "self_attn." + $0 }
       + ["gate_proj", "up_proj", "down_proj"].map { "mlp." + $0 }
     return (0..<layerCount).flatMap { layer in
-      parts.map { "\(prefix)encoder.layers.\(layer).\($0)" }
+      parts.map { "model.vision_tower.encoder.layers.\(layer).\($0)" }
     }
   }
+
+  /// Names of the scalars that bound clamped projections.
+  var boundNames: [String] { clippedProjections.flatMap(ClipBounds.names) }
 }
 
 extension AudioConfiguration {
   /// Names of the projections that clamp.
-  func clippedProjections(prefix: String) -> [String] {
+  var clippedProjections: [String] {
+    guard clipsLinears else { return [] }
     let parts =
       ["feed_forward1", "feed_forward2"].flatMap { ["\($0).ffw_layer_1", "\($0).ffw_layer_2"] }
       + ["q_proj", "k_proj", "v_proj", "post"].map { "self_attn." + $0 }
       + ["lconv1d.linear_start", "lconv1d.linear_end"]
     return (0..<layerCount).flatMap { layer in
-      parts.map { "\(prefix)layers.\(layer).\($0)" }
+      parts.map { "model.audio_tower.layers.\(layer).\($0)" }
     }
+  }
+
+  /// Names of the scalars that bound clamped projections.
+  var boundNames: [String] { clippedProjections.flatMap(ClipBounds.names) }
+}
+
+extension ClipBounds {
+  /// Names of one projection's bounds.
+  static func names(of projection: String) -> [String] {
+    ["input_min", "input_max", "output_min", "output_max"].map { projection + "." + $0 }
   }
 }

@@ -11,10 +11,23 @@ public struct TextDecoder: Sendable {
   /// Where the decoder's tensors stand in the checkpoint.
   public let prefix: String
 
+  /// The output projection of a model whose embeddings are not tied to it.
+  static let headName = "lm_head.weight"
+
+  /// The embedding table.
+  var tableName: String { prefix + "embed_tokens.weight" }
+
   /// A decoder over tensors named `prefix` and what follows.
   public init(_ configuration: TextConfiguration, prefix: String = "model.language_model.") {
     self.configuration = configuration
     self.prefix = prefix
+  }
+
+  /// This decoder with a head of its own.
+  public var untied: TextDecoder {
+    var own = configuration
+    own.tiesEmbeddings = false
+    return TextDecoder(own, prefix: prefix)
   }
 
   /// Which rows of a step go on through the layers that own no keys and values.
@@ -94,10 +107,7 @@ public struct TextDecoder: Sendable {
     let c = configuration
     tracer.scope("embed") {
       let ids = tracer.input("ids", TensorType(.i32, [tokens]))
-      let table = tracer.weight(
-        prefix + "embed_tokens.weight",
-        [c.vocabularySize, c.hiddenSize]
-      )
+      let table = tracer.weight(tableName, [c.vocabularySize, c.hiddenSize])
       tracer.output(
         "hidden",
         table.gathered(ids, as: "tokens") * Float(c.hiddenSize).squareRoot()
@@ -157,7 +167,7 @@ public struct TextDecoder: Sendable {
         as: "norm"
       )
       tracer.tap("norm", norm)
-      let name = c.tiesEmbeddings ? prefix + "embed_tokens.weight" : "lm_head.weight"
+      let name = c.tiesEmbeddings ? tableName : Self.headName
       let logits = norm.linear(
         tracer.weight(name, [c.vocabularySize, c.hiddenSize]),
         as: "logits"

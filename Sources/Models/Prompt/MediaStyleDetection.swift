@@ -46,7 +46,7 @@ public struct MediaStyleDetection: Hashable, Sendable {
   private static func template(in folder: String) -> (String, String)? {
     let jinja = "chat_template.jinja"
     if let file = try? MappedFile(folder + "/" + jinja),
-      let text = String(validating: file.bytes, as: UTF8.self)
+      let text = file.withBytes({ String(validating: $0, as: UTF8.self) })
     {
       return (jinja, text)
     }

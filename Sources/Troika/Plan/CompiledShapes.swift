@@ -11,13 +11,8 @@ struct CompiledShapes: Hashable, Sendable {
   /// Token counts of the decoder's programs; empty where any count will do.
   let tokens: [Int]
 
-  /// Token counts of prefill programs where nobody says otherwise.
-  static let usualPrefill = [64, 512]
-
   /// Tokens of a prefill batch at most.
-  static func batch(_ prefill: [Int]?, context: Int) -> Int {
-    min((prefill ?? usualPrefill).max() ?? 1, context)
-  }
+  static func batch(_ prefill: [Int], context: Int) -> Int { min(prefill.max() ?? 1, context) }
 
   /// Shapes for a placement.
   ///
@@ -25,14 +20,14 @@ struct CompiledShapes: Hashable, Sendable {
   ///   - placement: where each part runs.
   ///   - layout: the decoder's programs.
   ///   - registry: the units.
-  ///   - prefill: token counts of prefill programs; nil for the usual ones.
+  ///   - prefill: token counts of prefill programs.
   ///   - batch: tokens of a prefill batch at most.
   /// - Throws: where a unit is not available.
   init(
     _ placement: Placement,
     layout: ChunkLayout,
     registry: Registry,
-    prefill: [Int]? = nil,
+    prefill: [Int],
     batch: Int
   ) throws {
     func isFixed(_ part: Part) throws -> Bool {
@@ -45,7 +40,7 @@ struct CompiledShapes: Hashable, Sendable {
       Part.Phase.allCases.map { Part.chunk(index + 1, $0) }
     }
     let needsCounts = try parts.contains { try isFixed($0) }
-    let counts = Set([1] + (prefill ?? Self.usualPrefill)).filter { $0 < batch }
+    let counts = Set([1] + prefill).filter { $0 < batch }
     tokens = needsCounts ? counts.sorted() + [batch] : []
   }
 }

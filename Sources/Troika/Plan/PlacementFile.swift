@@ -44,9 +44,9 @@ public struct PlacementFile: Hashable, Sendable {
       switch key {
       case "about": _ = try node.string()
       case "base": base = try node.unit()
-      case "cuts": cuts = try node.counts(rising: true)
+      case "cuts": cuts = try node.counts()
       case "prefill":
-        prefill = node.value.array == nil ? [try node.count()] : try node.counts(rising: false)
+        prefill = node.value.array == nil ? [try node.count()] : try node.counts()
       case "sharedLayers": sharedLayers = try node.choice()
       case "fallback": allowsFallback = try node.bool()
       case "engine": engine = try node.engine()
@@ -100,13 +100,11 @@ extension JSONNode {
     return number
   }
 
-  fileprivate func counts(rising: Bool) throws(JSONError) -> [Int] {
+  fileprivate func counts() throws(JSONError) -> [Int] {
     var numbers: [Int] = []
     for element in try elements() { numbers.append(try element.count()) }
     let isRising = zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
-    guard !numbers.isEmpty, !rising || isRising else {
-      throw mismatch(rising ? "rising numbers" : "numbers", came: "\(numbers)")
-    }
+    guard !numbers.isEmpty, isRising else { throw mismatch("rising numbers", came: "\(numbers)") }
     return numbers
   }
 

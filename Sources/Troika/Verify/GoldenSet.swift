@@ -28,7 +28,7 @@ final class GoldenSet {
     let path = folder + "/" + name
     let file = try MappedFile(path)
     guard let expected = digests[name] else { return path }
-    let digest = SHA256.hex(file.bytes)
+    let digest = file.withBytes { SHA256.hex($0) }
     guard digest == expected else {
       throw GoldenError.digest(file: file.name, expected: expected, got: digest)
     }

@@ -18,7 +18,7 @@ public final class Verification {
   let placement: Placement
   let layout: ChunkLayout
   let registry: Registry
-  private let prefill: [Int]?
+  private let prefill: [Int]
   /// What the user should know about the placement.
   public let warnings: [String]
   /// Receives each check as soon as it is made.
@@ -46,11 +46,12 @@ public final class Verification {
     prefill: [Int]? = nil,
     allowsFallback: Bool = true
   ) throws {
-    self.prefill = prefill
     folder = try ModelFolder(path: model)
+    self.prefill = prefill ?? folder.prefill
     set = try GoldenSet(folder: goldens)
     self.registry = registry
-    self.layout = layout ?? ChunkLayout(standardFor: folder.model.configuration.text)
+    self.layout = layout ?? folder.layout
+    try folder.bundle?.checkDigests()
     let check = try PlacementCheck(
       placement,
       folder: folder,

@@ -1,0 +1,207 @@
+import Glibc
+import Graph
+
+/// What a bundle is made from.
+public struct BundleSource: Sendable {
+  /// The programs.
+  public let model: Gemma4
+  /// The numbers.
+  public let rows: any RowSource
+  /// The folder's other files by name.
+  public let files: [(name: String, bytes: [UInt8])]
+  /// Newlines around media.
+  public let mediaStyle: MediaStyle
+  /// What the user should know about the source.
+  public let warnings: [String]
+
+  /// A source from its parts.
+  public init(
+    model: Gemma4,
+    rows: any RowSource,
+    files: [(name: String, bytes: [UInt8])],
+    mediaStyle: MediaStyle,
+    warnings: [String] = []
+  ) {
+    self.model = model
+    self.rows = rows
+    self.files = files
+    self.mediaStyle = mediaStyle
+    self.warnings = warnings
+  }
+
+  /// A checkpoint folder in Hugging Face format.
+  ///
+  /// - Throws: where a file is missing or malformed.
+  public init(checkpoint folder: String, model: Gemma4, rows: Checkpoint) throws {
+    let names = try MappedFile.names(inFolder: folder)
+    let style = MediaStyleDetection(folder: folder)
+    self.init(
+      model: model,
+      rows: rows,
+      files: try BundleWriter.copiedFiles.filter(names.contains).map {
+        ($0, try MappedFile(folder + "/" + $0).withBytes { Array($0) })
+      },
+      mediaStyle: style.style,
+      warnings: style.warning.map { [$0] } ?? []
+    )
+  }
+}
+
+/// Makes bundles.
+public struct BundleWriter {
+  /// Files of a model folder that a bundle keeps as they are, where they exist.
+  public static let copiedFiles = [
+    "config.json", "tokenizer.json", "tokenizer_config.json", "processor_config.json",
+    "generation_config.json", "chat_template.jinja", "chat_template.json",
+  ]
+
+  /// What became of one tensor.
+  public struct TensorReport: Sendable {
+    /// The tensor.
+    public let tensor: StoredTensor
+    /// What storing did to its numbers.
+    public let report: EncodingReport
+  }
+
+  /// How the decoder's matrices are stored.
+  public var weights: WeightFormat
+  /// The decoder's cuts.
+  public var layout: ChunkLayout
+  /// Tokens of the prefill programs.
+  public var prefill: [Int]
+  /// Positions of the caches.
+  public var context: Int
+
+  /// A writer with its options.
+  public init(weights: WeightFormat, layout: ChunkLayout, prefill: [Int], context: Int) {
+    self.weights = weights
+    self.layout = layout
+    self.prefill = prefill
+    self.context = context
+  }
+
+  /// Makes a bundle.
+  ///
+  /// It is put together beside its final place and moved there when all of it is on the disk.
+  ///
+  /// - Parameters:
+  ///   - source: what it is made from.
+  ///   - path: the folder to make; nothing may be there.
+  ///   - progress: called with the numbers stored so far and in all; false gives up.
+  /// - Returns: a report for each tensor.
+  /// - Throws: where the disk is full or a tensor cannot be stored.
+  public func write(
+    _ source: BundleSource,
+    to path: String,
+    progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws -> [TensorReport] {
+    let folder = try PartialFolder(final: path)
+    do {
+      let tensors = try source.model.storedTensors(weights, layout, over: source.rows)
+      let total = tensors.reduce(0) { $0 + $1.type.shape.elementCount }
+      var files: [BundleManifest.File] = []
+      for (name, bytes) in source.files {
+        try folder.write(bytes, name)
+        files.append(Self.entry(name, bytes.withUnsafeBytes { ($0.count, SHA256.hex($0)) }))
+      }
+      try folder.add(BundleManifest.weightsFolder)
+      var reports: [TensorReport] = []
+      var done = 0
+      for name in tensors.map(\.file).uniqued {
+        let file = "\(BundleManifest.weightsFolder)/\(name).safetensors"
+        let writer = WeightsFileWriter(folder.path + "/" + file, tensors.filter { $0.file == name })
+        let results = try writer.write(from: source.rows) { count throws(BundleError) in
+          done += count
+          guard progress(done, total) else { throw .cancelled(path: path) }
+        }
+        reports += results.map { TensorReport(tensor: $0.0, report: $0.1) }
+        let mapped = try MappedFile(folder.path + "/" + file)
+        files.append(Self.entry(file, (mapped.byteCount, mapped.withBytes { SHA256.hex($0) })))
+      }
+      let manifest = BundleManifest(
+        weights: weights,
+        chunks: layout.ranges.map(\.upperBound),
+        prefill: prefill,
+        context: context,
+        mediaStyle: source.mediaStyle,
+        warnings: source.warnings,
+        programs: try source.model.programs(
+          layout,
+          prefill: prefill,
+          context: context,
+          hasOwnHead: tensors.contains { $0.name == TextDecoder.headName },
+          over: StoredTypes(tensors)
+        ),
+        files: files
+      )
+      try folder.write(Array(manifest.text.utf8), BundleManifest.fileName)
+      try folder.finish()
+      return reports
+    } catch {
+      folder.remove()
+      throw error
+    }
+  }
+
+  private static func entry(
+    _ path: String,
+    _ content: (byteCount: Int, digest: String)
+  ) -> BundleManifest.File {
+    BundleManifest.File(path: path, byteCount: content.byteCount, digest: content.digest)
+  }
+}
+
+extension Gemma4 {
+  /// The programs of fixed shapes that a bundle is made for.
+  func programs(
+    _ layout: ChunkLayout,
+    prefill: [Int],
+    context: Int,
+    hasOwnHead: Bool,
+    over source: any WeightSource
+  ) throws(GraphError) -> [BundleManifest.Program] {
+    var text = text
+    if hasOwnHead { text = text.untied }
+    var programs: [BundleManifest.Program] = []
+    func add(_ name: String, _ graph: Graph) {
+      programs.append(
+        BundleManifest.Program(
+          name: name,
+          operationCount: graph.nodes.count { !$0.isSource },
+          weightByteCount: graph.weightByteCount
+        )
+      )
+    }
+    for tokens in [1] + prefill {
+      for (index, range) in layout.ranges.enumerated() {
+        let shape = TextDecoder.ChunkShape(
+          layers: range,
+          tokens: tokens,
+          rows: tokens == 1 ? .all : .last,
+          slidingCacheRows: min(context, configuration.text.slidingWindow),
+          fullCacheRows: context,
+          includesHead: index == layout.ranges.count - 1
+        )
+        let name = "chunk\(index + 1)." + (tokens == 1 ? "decode" : "prefill\(tokens)")
+        add(name, try text.chunk(shape, name: name, over: source))
+      }
+    }
+    for patches in vision?.configuration.buckets ?? [] {
+      guard let vision else { break }
+      add("vision\(patches)", try vision.encoder(patches: patches, over: source))
+    }
+    for frames in audio == nil ? [] : AudioConfiguration.buckets {
+      guard let audio else { break }
+      add("audio\(frames)", try audio.encoder(frames: frames, over: source))
+    }
+    return programs
+  }
+}
+
+extension Array where Element: Hashable {
+  /// Each element once, at its first place.
+  var uniqued: [Element] {
+    var seen: Set<Element> = []
+    return filter { seen.insert($0).inserted }
+  }
+}

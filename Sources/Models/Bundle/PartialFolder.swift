@@ -1,0 +1,77 @@
+import Glibc
+
+/// A folder that is put together under another name beside its final place.
+final class PartialFolder {
+  let path: String
+  private let final: String
+
+  /// Makes the folder; those that processes left which are no more are removed.
+  ///
+  /// - Throws: where the final path is in use or cannot be written.
+  init(final path: String) throws {
+    var trimmed = path[...]
+    while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
+    let final = String(trimmed)
+    guard access(final, F_OK) != 0 else { throw BundleError.exists(path: final) }
+    let cut = final.lastIndex(of: "/")
+    let parent = cut.map { $0 == final.startIndex ? "/" : String(final[..<$0]) } ?? "."
+    let name = cut.map { String(final[final.index(after: $0)...]) } ?? final
+    self.final = final
+    let prefix = ".\(name).partial-"
+    for other in try MappedFile.names(inFolder: parent) where other.hasPrefix(prefix) {
+      guard let owner = Int32(other.dropFirst(prefix.count)), kill(owner, 0) != 0 else { continue }
+      Self.remove(parent + "/" + other)
+    }
+    self.path = "\(parent)/\(prefix)\(getpid())"
+    Self.remove(self.path)
+    try Self.make(self.path)
+  }
+
+  /// Adds a folder.
+  func add(_ name: String) throws(FileError) { try Self.make(path + "/" + name) }
+
+  /// Writes a file and brings it to the disk.
+  func write(_ bytes: [UInt8], _ name: String) throws(FileError) {
+    let target = path + "/" + name
+    let descriptor = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw .unwritable(path: target, reason: systemReason()) }
+    defer { close(descriptor) }
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      guard count > 0 || errno == EINTR else {
+        throw .unwritable(path: target, reason: systemReason())
+      }
+      sent += max(count, 0)
+    }
+    guard fsync(descriptor) == 0 else {
+      throw .unwritable(path: target, reason: systemReason())
+    }
+  }
+
+  /// Gives the folder its final name.
+  func finish() throws(FileError) {
+    guard rename(path, final) == 0 else {
+      throw .unwritable(path: final, reason: systemReason())
+    }
+  }
+
+  /// Removes the folder.
+  func remove() { Self.remove(path) }
+
+  private static func make(_ path: String) throws(FileError) {
+    guard mkdir(path, 0o755) == 0 else {
+      throw .unwritable(path: path, reason: systemReason())
+    }
+  }
+
+  private static func remove(_ path: String) {
+    for name in (try? MappedFile.names(inFolder: path)) ?? [] where name != "." && name != ".." {
+      let inner = path + "/" + name
+      if unlink(inner) != 0 { remove(inner) }
+    }
+    rmdir(path)
+  }
+}

@@ -1,0 +1,200 @@
+import Dispatch
+import Glibc
+import Graph
+
+/// Writes one weights file: safetensors, data aligned to 64 bytes.
+///
+/// Tensors in formats that safetensors does not know are bytes there; `__metadata__` names the format
+/// and shape of each.
+struct WeightsFileWriter {
+  /// Numbers encoded at a time by one thread at most.
+  private static let slabCount = 1 << 21
+
+  let path: String
+  let tensors: [StoredTensor]
+
+  /// Tensors whose size keeps the next one aligned come first.
+  init(_ path: String, _ tensors: [StoredTensor]) {
+    self.path = path
+    let aligned = tensors.filter { $0.type.byteCount % 64 == 0 }
+    let others = tensors.filter { $0.type.byteCount % 64 != 0 }
+      .sorted { $0.type.dtype.alignment > $1.type.dtype.alignment }
+    self.tensors = aligned + others
+  }
+
+  /// Encodes all tensors.
+  ///
+  /// - Parameters:
+  ///   - source: where the numbers come from.
+  ///   - progress: called with the numbers that have been stored since the last call.
+  /// - Returns: a report for each tensor.
+  /// - Throws: where the disk is full or a tensor holds what cannot be stored.
+  func write(
+    from source: any RowSource,
+    progress: (Int) throws -> Void
+  ) throws -> [(StoredTensor, EncodingReport)] {
+    let header = header()
+    let dataCount = tensors.reduce(0) { $0 + $1.type.byteCount }
+    let file = try OutputMap(path, byteCount: header.count + dataCount)
+    header.withUnsafeBytes { bytes in
+      UnsafeMutableRawBufferPointer(start: file.pointer, count: bytes.count).copyMemory(from: bytes)
+    }
+    var offset = header.count
+    var reports: [(StoredTensor, EncodingReport)] = []
+    for tensor in tensors {
+      var report = try encode(tensor, from: source, to: file.pointer + offset, progress)
+      report.byteCount = tensor.type.byteCount
+      guard report.unstorable == 0 else {
+        throw CheckpointError.tensor(
+          file: "checkpoint",
+          name: tensor.origin,
+          expected: "finite numbers that \(tensor.type.dtype.rawValue) can hold",
+          came: "\(report.unstorable) others"
+        )
+      }
+      reports.append((tensor, report))
+      offset += tensor.type.byteCount
+    }
+    try file.close()
+    return reports
+  }
+
+  private func encode(
+    _ tensor: StoredTensor,
+    from source: any RowSource,
+    to target: UnsafeMutableRawPointer,
+    _ progress: (Int) throws -> Void
+  ) throws -> EncodingReport {
+    let encoder = TensorEncoder(tensor.type)
+    let group = TensorEncoder.rowGroup
+    let step = max(1, Self.slabCount / max(1, encoder.columns * group)) * group
+    let workers = 2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    var total = EncodingReport()
+    var row = 0
+    while row < encoder.rows {
+      let slabs = (0..<workers).map { row + $0 * step }.filter { $0 < encoder.rows }
+        .map { $0..<min($0 + step, encoder.rows) }
+      let results = SlabResults(count: slabs.count)
+      let sink = RawTarget(pointer: target)
+      DispatchQueue.concurrentPerform(iterations: slabs.count) { index in
+        results.set(index, Result { try Self.encode(slabs[index], encoder, tensor, source, sink) })
+      }
+      for result in results.all { total = total + (try result.get()) }
+      row = slabs.last?.upperBound ?? encoder.rows
+      try progress(slabs.reduce(0) { $0 + $1.count } * encoder.columns)
+    }
+    return total
+  }
+
+  private static func encode(
+    _ rows: Range<Int>,
+    _ encoder: TensorEncoder,
+    _ tensor: StoredTensor,
+    _ source: any RowSource,
+    _ target: RawTarget
+  ) throws -> EncodingReport {
+    let numbers = UnsafeMutableBufferPointer<Float>.allocate(capacity: rows.count * encoder.columns)
+    defer { numbers.deallocate() }
+    try source.read(tensor.origin, rows: rows, into: numbers)
+    guard let base = numbers.baseAddress else { return EncodingReport() }
+    return encoder.encode(base, rows, to: target.pointer)
+  }
+
+  private func header() -> [UInt8] {
+    var root = JSONObject()
+    var formats = JSONObject()
+    var offset = 0
+    for tensor in tensors {
+      let shape = tensor.type.shape.extents
+      formats[tensor.name] = .string(StoredFormat(tensor.type).text)
+      var entry = JSONObject()
+      let dense: (name: String, shape: [Int])
+      switch tensor.type.dtype {
+      case .f32: dense = ("F32", shape)
+      case .f16: dense = ("F16", shape)
+      default: dense = ("U8", [tensor.type.byteCount])
+      }
+      entry["dtype"] = .string(dense.name)
+      entry["shape"] = .array(dense.shape.map { .integer($0) })
+      entry["data_offsets"] = .array([
+        .integer(offset), .integer(offset + tensor.type.byteCount),
+      ])
+      root[tensor.name] = .object(entry)
+      offset += tensor.type.byteCount
+    }
+    root["__metadata__"] = .object(formats)
+    var text = Array(JSONValue.object(root).text().utf8)
+    while (text.count + 8) % 64 != 0 { text.append(UInt8(ascii: " ")) }
+    let length = UInt64(text.count)
+    return (0..<8).map { UInt8(truncatingIfNeeded: length >> (8 * UInt64($0))) } + text
+  }
+}
+
+/// A tensor's format and shape as a weights file spells them: `int4Palette32 1536 6144`.
+struct StoredFormat {
+  let type: TensorType
+
+  init(_ type: TensorType) { self.type = type }
+
+  /// Reads the spelling; nil where it is none, or names a shape that the format cannot have.
+  init?(_ text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard let first = words.first, let dtype = DType(rawValue: String(first)) else { return nil }
+    let extents = words.dropFirst().map { Int($0) ?? -1 }
+    guard extents.allSatisfy({ (0...1 << 32).contains($0) }), extents.count <= 8 else { return nil }
+    var count = 1
+    for extent in extents {
+      let (product, overflow) = count.multipliedReportingOverflow(by: extent)
+      guard !overflow, product <= 1 << 48 else { return nil }
+      count = product
+    }
+    let shape = Shape(extents)
+    guard dtype.isDense || (extents.count == 2 && count > 0) else { return nil }
+    let fits =
+      switch dtype {
+      case .int8Block32, .int4Block32: shape.last % 32 == 0
+      case .int4Palette32: shape.last % 2 == 0
+      default: true
+      }
+    guard fits else { return nil }
+    type = TensorType(dtype, shape)
+  }
+
+  var text: String {
+    ([type.dtype.rawValue] + type.shape.extents.map(String.init)).joined(separator: " ")
+  }
+}
+
+extension DType {
+  /// Bytes to which a tensor has to be aligned.
+  var alignment: Int {
+    switch self {
+    case .f32, .i32: 4
+    case .f16, .bf16: 2
+    case .int8Block32, .int8Row, .int4Block32, .int4Palette32: 1
+    }
+  }
+}
+
+private struct RawTarget: @unchecked Sendable {
+  let pointer: UnsafeMutableRawPointer
+}
+
+/// One result a slab, each written by one thread before anyone reads.
+private final class SlabResults: @unchecked Sendable {
+  private let results: UnsafeMutableBufferPointer<Result<EncodingReport, any Error>>
+
+  init(count: Int) {
+    results = .allocate(capacity: count)
+    results.initialize(repeating: .success(EncodingReport()))
+  }
+
+  deinit {
+    results.deinitialize()
+    results.deallocate()
+  }
+
+  func set(_ index: Int, _ result: Result<EncodingReport, any Error>) { results[index] = result }
+
+  var all: [Result<EncodingReport, any Error>] { Array(results) }
+}

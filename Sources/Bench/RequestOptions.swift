@@ -65,9 +65,9 @@ struct RequestOptions {
   }
 
   /// How answers are made.
-  func generation() throws -> GenerationOptions {
+  func generation(maxTokens: Int = 256) throws -> GenerationOptions {
     GenerationOptions(
-      maxTokens: try arguments.integer("max-tokens", in: 1...(1 << 20)) ?? 256,
+      maxTokens: try arguments.integer("max-tokens", in: 1...(1 << 20)) ?? maxTokens,
       sampling: SamplingOptions(
         temperature: try arguments.number("temperature", in: 0...100),
         topK: try arguments.integer("top-k", in: 0...(1 << 24)),

@@ -57,9 +57,11 @@ enum VerifyCommand: Command {
     let checks = try verification.run(stages: stages.isEmpty ? nil : stages)
     let holding = checks.count(where: \.holds)
     if isJSON {
-      Output.line(json(checks, missing: verification.missing).text(.indented, sortingKeys: false))
+      let document = json(checks, verification)
+      Output.line(document.text(.indented, sortingKeys: false))
     } else {
       for stage in verification.missing { Output.line("\(stage): not run, the set lacks its file") }
+      for unit in verification.health { Output.line(unit.summary) }
       Output.line(verdict(checks, holding: holding))
     }
     return holding == checks.count && !checks.isEmpty ? .done : .failed
@@ -88,7 +90,7 @@ enum VerifyCommand: Command {
 
   private static func short(_ value: Double) -> String { Format.scientific(value) }
 
-  private static func json(_ checks: [Check], missing: [String]) -> JSONValue {
+  private static func json(_ checks: [Check], _ verification: Verification) -> JSONValue {
     let rows = checks.map { check in
       JSONValue.object(
         fields: [
@@ -103,7 +105,9 @@ enum VerifyCommand: Command {
     return .object(
       fields: [
         ("checks", .array(rows)), ("holding", .integer(checks.count(where: \.holds))),
-        ("total", .integer(checks.count)), ("missing", .array(missing.map { .string($0) })),
+        ("total", .integer(checks.count)),
+        ("missing", .array(verification.missing.map { .string($0) })),
+        ("health", .array(verification.health.map { .string($0.summary) })),
       ])
   }
 }

@@ -13,6 +13,8 @@ public struct Fallback: Hashable, Sendable {
   public let wanted: UnitID
   /// The rule that sent it away, with its source.
   public let reason: String
+  /// The operation's index in the program.
+  let id: Int
 }
 
 /// Compiled programs of one model and placement, made when first needed and kept.
@@ -111,7 +113,13 @@ final class ProgramStore: @unchecked Sendable {
       }
       units[node.id] = .cpu
       fallbacks.append(
-        Fallback(program: graph.name, node: node.name, wanted: wanted, reason: reason)
+        Fallback(
+          program: graph.name,
+          node: node.name,
+          wanted: wanted,
+          reason: reason,
+          id: node.id
+        )
       )
     }
     // A view of a constant belongs to whoever reads it.

@@ -78,20 +78,7 @@ public final class Troika: Sendable {
     let text = folder.model.configuration.text
     layout = options.layout ?? folder.layout
     context = options.context ?? folder.context
-    guard context >= 2, context <= text.maximumPositions else {
-      throw TroikaError.option(
-        name: "context",
-        expected: "2 to \(text.maximumPositions)",
-        got: "\(context)"
-      )
-    }
-    guard layout.ranges.last?.upperBound == text.layers.count else {
-      throw TroikaError.option(
-        name: "chunks",
-        expected: "a last end of \(text.layers.count)",
-        got: "\(layout.ranges.last?.upperBound ?? 0)"
-      )
-    }
+    try Self.check(layout: layout, context: context, text)
     let prefill = options.prefillShapes ?? folder.prefill
     guard !prefill.isEmpty, prefill.allSatisfy({ $0 > 0 }) else {
       throw TroikaError.option(
@@ -107,7 +94,8 @@ public final class Troika: Sendable {
     )
     let check = try PlacementCheck(
       options.placement,
-      folder: folder,
+      model: folder.model,
+      weights: folder.weights,
       layout: layout,
       registry: registry,
       allowsFallback: options.allowsFallback
@@ -128,6 +116,30 @@ public final class Troika: Sendable {
       placement: placement
     )
     loadNanoseconds = MonotonicClock.nanoseconds - start
+  }
+
+  /// Checks cuts and context against a model.
+  ///
+  /// - Throws: `TroikaError.option` naming what does not fit.
+  static func check(
+    layout: ChunkLayout,
+    context: Int,
+    _ text: TextConfiguration
+  ) throws(TroikaError) {
+    guard context >= 2, context <= text.maximumPositions else {
+      throw .option(
+        name: "context",
+        expected: "2 to \(text.maximumPositions)",
+        got: "\(context)"
+      )
+    }
+    guard layout.ranges.last?.upperBound == text.layers.count else {
+      throw .option(
+        name: "chunks",
+        expected: "a last end of \(text.layers.count)",
+        got: "\(layout.ranges.last?.upperBound ?? 0)"
+      )
+    }
   }
 
   /// Loads a bundle or a checkpoint folder in Hugging Face format; weights are mapped, not read.
@@ -172,14 +184,16 @@ public final class Troika: Sendable {
     )
   }
 
+  /// What became of the numbers of the units that store fp16, since the model was loaded.
+  public var health: [UnitHealth] { registry.health(of: placement.units) }
+
   /// Says which operation of an fp16 unit left the range of its numbers first, if any did.
   func addHealth(to response: inout Response) {
-    for name in placement.units {
-      guard let unit = try? registry.unit(name) as? EmulatedUnit,
-        let entry = unit.health.firstUnhealthy
-      else { continue }
+    for unit in health {
+      guard let first = unit.firstUnhealthy else { continue }
       response.warnings.append(
-        "\(name): \(entry.name): \(entry.overflows) results overflowed fp16, \(entry.nans) are NaN"
+        "\(unit.unit): \(first.name): \(first.overflows) results overflowed fp16, "
+          + "\(first.nans) are NaN"
       )
     }
   }

@@ -4,9 +4,12 @@ import Graph
 /// What the plans of programs say about memory.
 struct MemoryForecast: Sendable {
   private var weights: [String: Int] = [:]
-  private var converted = 0
-  private var largestArena = 0
-  private var largestBindings = 0
+  /// Bytes of constants kept in another format than the one they are stored in.
+  private(set) var convertedByteCount = 0
+  /// Bytes of intermediate results of the program that has most.
+  private(set) var largestArena = 0
+  /// Bytes of inputs and outputs of the program that has most.
+  private(set) var largestBindings = 0
 
   /// Adds a program.
   mutating func add(_ graph: Graph, _ footprint: Footprint) {
@@ -16,7 +19,7 @@ struct MemoryForecast: Sendable {
       }
       weights[name] = node.type.byteCount
     }
-    converted += footprint.constantByteCount
+    convertedByteCount += footprint.constantByteCount
     largestArena = max(largestArena, footprint.arenaByteCount)
     let outputs = graph.outputs.filter { !$0.isState }.map { graph.nodes[$0.node].type }
     let inputs = graph.inputs.map(\.type)
@@ -31,7 +34,7 @@ struct MemoryForecast: Sendable {
 
   /// Bytes of weights, of constants kept in another format, of the largest arena and of the largest
   /// program's values.
-  var byteCount: Int { weightByteCount + converted + largestArena + largestBindings }
+  var byteCount: Int { weightByteCount + convertedByteCount + largestArena + largestBindings }
 }
 
 extension Graph {

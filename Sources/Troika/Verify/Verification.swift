@@ -54,7 +54,8 @@ public final class Verification {
     try folder.bundle?.checkDigests()
     let check = try PlacementCheck(
       placement,
-      folder: folder,
+      model: folder.model,
+      weights: folder.weights,
       layout: self.layout,
       registry: registry,
       allowsFallback: allowsFallback
@@ -104,6 +105,9 @@ public final class Verification {
     }
     return checks
   }
+
+  /// What became of the numbers of the units that store fp16, in all stages so far.
+  public var health: [UnitHealth] { registry.health(of: placement.units) }
 
   /// Shapes for prompts of at most this length.
   func shapes(batch: Int) throws -> CompiledShapes {

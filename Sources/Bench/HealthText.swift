@@ -12,14 +12,15 @@ enum HealthText {
     guard !units.isEmpty else { return ["", "health: no unit that stores fp16 ran anything"] }
     return units.flatMap { unit -> [String] in
       let sick = unit.operations.filter { !$0.isHealthy }
-      let well = unit.operations.filter(\.isHealthy).sorted { $0.largest > $1.largest }
+      let well = unit.operations.filter { $0.isHealthy && !$0.hidesKeys }
+        .sorted { $0.largest > $1.largest }
       let rest = well.count - min(shown, well.count)
       var lines = [""] + PlanText.wrapped("health  ", unit.summary)
       lines.append(
         TimelineText.pad("operation", 45) + "overflows     NaN  flushed    largest"
       )
       lines += (sick + well.prefix(shown)).map(row)
-      if rest > 0 { lines.append("and \(rest) operations with smaller numbers, none of them infinite") }
+      if rest > 0 { lines.append("and \(rest) operations with smaller numbers") }
       return lines
     }
   }

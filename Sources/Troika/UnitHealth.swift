@@ -16,6 +16,9 @@ public struct UnitHealth: Hashable, Sendable {
     /// Largest finite magnitude.
     public let largest: Float
 
+    /// Whether its results hold what hides keys from a query, which is large by design.
+    public var hidesKeys: Bool { AttentionDecomposition.hidesKeys(name) }
+
     /// Whether all results are finite numbers.
     public var isHealthy: Bool { overflows == 0 && nans == 0 }
   }
@@ -28,10 +31,10 @@ public struct UnitHealth: Hashable, Sendable {
   /// The first operation whose results left the range of fp16, or nil.
   public var firstUnhealthy: Operation? { operations.first { !$0.isHealthy } }
 
-  /// One line: counts, the largest magnitude and, where there is one, the first that overflowed.
+  /// One line: counts, the largest magnitude beside masks and, where there is one, the first that overflowed.
   public var summary: String {
     func sum(_ count: (Operation) -> Int) -> Int { operations.reduce(0) { $0 + count($1) } }
-    let largest = operations.max { $0.largest < $1.largest }
+    let largest = operations.filter { !$0.hidesKeys }.max { $0.largest < $1.largest }
     let head = "\(unit): \(sum(\.overflows)) overflows, \(sum(\.nans)) NaN, \(sum(\.flushed)) flushed"
     guard let first = firstUnhealthy else {
       return head + (largest.map { ", largest \($0.largest) at \($0.name)" } ?? "")

@@ -10,8 +10,8 @@ struct AttentionMask {
   /// Runs of media that see each other, empty where there are none.
   let blocks: [Int32]
 
-  /// What hides a key: the lowest finite f16.
-  static let hidden: Float = -65504
+  /// What hides a key: far below any score, and within the range of fp16 with a score added.
+  static let hidden: Float = -32768
 
   /// `[queries, past + new]`, row-major.
   func numbers(queries: Int) -> [Float] {

@@ -28,7 +28,7 @@ extension Op {
     case .bandedAttention(let window, let cap): Self.bandedAttention(x, window, cap)
     case .attentionMask(_, let past, let new, let window):
       Self.attentionMask(x, past: past, new: new, window, to: shape)
-    case .countMask: (0..<shape[0]).map { $0 < x[0].scalar ? 0 : -65504 }
+    case .countMask: (0..<shape[0]).map { $0 < x[0].scalar ? 0 : AttentionMask.hidden }
     case .cacheUpdate: Self.cacheUpdate(x)
     case .gather: Self.gather(x[0], x[1])
     case .reshape: x[0].numbers

@@ -67,13 +67,12 @@ public enum Op: Hashable, Sendable {
   /// for distances 0..., and `count [1]` i32. Scores are soft-capped.
   case bandedAttention(window: Int, softcap: Float)
 
-  /// What a query of `cachedAttention` must not see, as numbers to add to its scores: 0, or the
-  /// lowest finite f16.
+  /// What a query of `cachedAttention` must not see, as numbers to add to its scores: 0 or -32768.
   ///
   /// Inputs `queryPosition [1]`, `position [1]` and perhaps `blocks [new]`, i32; result
   /// `f32 [queries, past + new]`, keys of the ring first.
   case attentionMask(queries: Int, past: Int, new: Int, window: Int?)
-  /// `f32 [rows]`: 0 for the first `count [1]`, the lowest finite f16 behind them.
+  /// `f32 [rows]`: 0 for the first `count [1]`, -32768 behind them.
   case countMask(rows: Int)
 
   // State

@@ -56,7 +56,7 @@ public struct HalfStorage: Pass {
 
   /// The operation whose stored result a cast loads, by the cast's name.
   public static func operation(of name: String) -> String {
-    name.hasSuffix(loading) ? String(name.dropLast(loading.count)) : name
+    Node.operation(crossing: name.hasSuffix(loading) ? String(name.dropLast(loading.count)) : name)
   }
 }
 

@@ -85,6 +85,8 @@ enum InspectCommand: Command {
     let name = TimelineText.pad(key, 18)
     switch value {
     case .string(let text): return name + text
+    case .array(let rows) where rows.allSatisfy({ $0.integer != nil }) && !rows.isEmpty:
+      return name + rows.map { $0.text(.compact, sortingKeys: false) }.joined(separator: " ")
     case .array(let rows):
       return rows.isEmpty
         ? name + "none"

@@ -66,7 +66,7 @@ struct PlacementOptions {
   private func loadWithoutCuts() throws -> Troika.LoadOptions {
     var engine = file.engine
     if let text = arguments["engine"] { engine = try EngineOptions(parsing: text).over(engine) }
-    let shared = try arguments.choice("shared-layers", SharedLayers.self)
+    let shared = try arguments.choice("shared-layers", TextDecoder.SharedLayers.self)
     return Troika.LoadOptions(
       placement: file.placement,
       context: try arguments.integer("context", in: 2...(1 << 24)),

@@ -48,7 +48,7 @@ enum PlanCommand: Command {
     for warning in report.warnings { Output.warning(warning) }
     let health = arguments.has("health") ? try await health(arguments, load) : nil
     if arguments.has("json") {
-      var fields = PlanJSON.fields(report, load.engine)
+      var fields = PlanJSON.fields(report)
       if let health { fields.append(("health", HealthText.json(health))) }
       Output.line(JSONValue.object(fields: fields).text(.indented, sortingKeys: false))
     } else {
@@ -90,7 +90,9 @@ enum PlanCommand: Command {
       guard sides.count == 2, let unit = try? UnitID(known: String(sides[0])),
         let share = Double(sides[1]), (0...1).contains(share)
       else {
-        throw UsageError("--require: expected UNIT=SHARE with a share of 0 to 1, got '\(option.value)'")
+        throw UsageError(
+          "--require: expected UNIT=SHARE with a share of 0 to 1, got '\(option.value)'"
+        )
       }
       return (unit, share)
     }

@@ -4,14 +4,14 @@ import Troika
 
 /// The JSON document of a plan.
 enum PlanJSON {
-  static func fields(_ report: PlanReport, _ engine: EngineOptions) -> [(String, JSONValue)] {
+  static func fields(_ report: PlanReport) -> [(String, JSONValue)] {
     [
       ("placement", .string("\(report.placement)")),
       ("chunks", .array(report.chunks.map { .integer($0) })),
       ("context", .integer(report.context)),
       ("tokenCounts", .array(report.tokens.map { .integer($0) })),
       ("sharedLayers", .string(report.sharedLayers.rawValue)),
-      ("engine", .object(fields: PlacementInspection.engine(engine))),
+      ("engine", .object(fields: PlacementInspection.engine(report.engine))),
       ("programs", .array(report.programs.map(program))),
       ("fallbacks", .array(report.fallbacks.map(fallback))),
       ("units", .array(report.shares.map(share))), ("memory", memory(report.memory)),

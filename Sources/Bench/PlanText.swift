@@ -1,4 +1,5 @@
 import Graph
+import Models
 import Troika
 
 /// A plan as lines for people, at most 80 columns.
@@ -12,13 +13,14 @@ enum PlanText {
     func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ",") }
     let sharing =
       report.sharedLayers == .last
-      ? "last (layers without caches of their own run for the last position)"
-      : "all (layers without caches of their own run for the whole batch)"
+      ? "last (layers without own caches run for the last position)"
+      : "all (layers without own caches run for the whole batch)"
+    let engine = "\(report.engine)"
     return wrapped("placement     ", "\(report.placement)", separator: ",") + [
       "chunks        \(list(report.chunks)), context \(report.context), "
         + "token counts \(list(report.tokens))",
       "sharedLayers  \(sharing)",
-    ]
+    ] + (engine.isEmpty ? [] : ["engine        \(engine)"])
   }
 
   // MARK: - Programs

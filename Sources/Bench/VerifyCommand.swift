@@ -42,6 +42,7 @@ enum VerifyCommand: Command {
       registry: Registry(threads: try Options.threads(arguments), engine: load.engine),
       layout: load.layout,
       prefill: load.prefillShapes,
+      sharedLayers: load.sharedLayers,
       allowsFallback: load.allowsFallback
     )
     for warning in verification.warnings { Output.warning(warning) }
@@ -55,16 +56,17 @@ enum VerifyCommand: Command {
     }
     let stages = arguments.options.filter { $0.name == "stage" }.map(\.value)
     let checks = try verification.run(stages: stages.isEmpty ? nil : stages)
-    let holding = checks.count(where: \.holds)
+    let gated = checks.filter(\.isGated)
+    let holding = gated.count(where: \.holds)
     if isJSON {
       let document = json(checks, verification)
       Output.line(document.text(.indented, sortingKeys: false))
     } else {
       for stage in verification.missing { Output.line("\(stage): not run, the set lacks its file") }
       for unit in verification.health { Output.line(unit.summary) }
-      Output.line(verdict(checks, holding: holding))
+      Output.line(verdict(gated, holding: holding))
     }
-    return holding == checks.count && !checks.isEmpty ? .done : .failed
+    return holding == gated.count && !gated.isEmpty ? .done : .failed
   }
 
   private static func verdict(_ checks: [Check], holding: Int) -> String {
@@ -79,7 +81,9 @@ enum VerifyCommand: Command {
   private static func severity(_ check: Check) -> Double { check.maxAbsolute ?? .infinity }
 
   private static func line(_ check: Check) -> String {
-    var parts = [check.holds ? "ok  " : "FAIL", "\(check.stage) \(check.name)"]
+    var parts = [
+      !check.isGated ? "note" : check.holds ? "ok  " : "FAIL", "\(check.stage) \(check.name)",
+    ]
     if let value = check.maxAbsolute { parts.append("abs \(short(value))") }
     if let value = check.maxRelative { parts.append("rel \(short(value))") }
     if let value = check.minCosine { parts.append("cos \(Format.fixed(value, 6))") }
@@ -99,13 +103,14 @@ enum VerifyCommand: Command {
           ("maxRelative", check.maxRelative.map { .number($0) } ?? .null),
           ("minCosine", check.minCosine.map { .number($0) } ?? .null),
           ("tolerance", .string(check.tolerance)), ("holds", .bool(check.holds)),
+          ("gated", .bool(check.isGated)),
           ("detail", .string(check.detail)),
         ])
     }
     return .object(
       fields: [
-        ("checks", .array(rows)), ("holding", .integer(checks.count(where: \.holds))),
-        ("total", .integer(checks.count)),
+        ("checks", .array(rows)), ("holding", .integer(checks.count { $0.isGated && $0.holds })),
+        ("total", .integer(checks.count(where: \.isGated))),
         ("missing", .array(verification.missing.map { .string($0) })),
         ("health", .array(verification.health.map { .string($0.summary) })),
       ])

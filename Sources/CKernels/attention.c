@@ -31,13 +31,17 @@ static size_t key_count(const tk_attention *p) {
   return (size_t)(p->position - tk_first_position(p)) + p->newRows;
 }
 
-/// The row of a position: in the ring of the past, or among the new ones.
-static const float *row_at(const tk_attention *p, const float *past, const float *new,
-                           int64_t position, size_t group) {
-  size_t stride = p->groups * p->size;
-  if (position >= p->position)
-    return new + (size_t)(position - p->position) * stride + group * p->size;
-  return past + (size_t)(position % (int64_t)p->pastRows) * stride + group * p->size;
+/// The row of a position, from the ring of the past or from the new ones.
+static void copy_row(const attention_job *job, const void *past, const float *new, int64_t position,
+                     size_t group, float *out) {
+  const tk_attention *p = job->p;
+  size_t stride = p->groups * p->size, from = group * p->size;
+  bool isNew = position >= p->position;
+  size_t row = (size_t)(isNew ? position - p->position : position % (int64_t)p->pastRows);
+  if (!isNew && p->pastIsHalf)
+    job->kernels->rows.widenHalf((const uint16_t *)past + row * stride + from, out, p->size);
+  else
+    memcpy(out, (isNew ? new : (const float *)past) + row * stride + from, p->size * sizeof *out);
 }
 
 static void pack_keys(void *context, int task, int worker) {
@@ -50,10 +54,11 @@ static void pack_keys(void *context, int task, int worker) {
   float *out = job->packedKeys + (size_t)task * size * tileRows;
   for (size_t i = 0; i < count; i++) {
     int64_t position = job->first + (int64_t)(first + i);
-    const float *key = row_at(p, p->pastKeys, p->keys, position, group);
-    for (size_t e = 0; e < size; e++) out[e * tileRows + i] = key[e];
-    memcpy(job->values + (group * job->keys + first + i) * size,
-           row_at(p, p->pastValues, p->values, position, group), size * sizeof(float));
+    // The value's place holds the key until the key has been spread.
+    float *row = job->values + (group * job->keys + first + i) * size;
+    copy_row(job, p->pastKeys, p->keys, position, group, row);
+    for (size_t e = 0; e < size; e++) out[e * tileRows + i] = row[e];
+    copy_row(job, p->pastValues, p->values, position, group, row);
   }
 }
 

@@ -15,10 +15,13 @@ typedef struct {
   float *query;       // [tokens][heads of all groups][size], scaled
   float *partial;     // [token][group][range][head of the group][size]
   float *peaks;       // [token][group][range][head of the group][peak, sum]
-  float *perWorker;   // scores [4][keys], weights [keys][4]
+  float *perWorker;   // scores [4][keys], weights [keys][4], widened keys and values
 } few_job;
 
-enum { WORKER_FLOATS = 2 * HEADS_AT_ONCE * RANGE_KEYS };
+static size_t worker_floats(const tk_attention *p) {
+  size_t wide = p->pastIsHalf ? 2 * RANGE_KEYS * p->size : 0;
+  return 2 * HEADS_AT_ONCE * RANGE_KEYS + wide;
+}
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -37,43 +40,69 @@ static void seen(const tk_attention *p, size_t token, int64_t *from, int64_t *to
   if (*from > *to) *from = *to;
 }
 
+/// Rows that lie one after the other at some stride.
+typedef struct {
+  const float *first;
+  size_t stride;
+} run;
+
+/// Keys or values of a range: as they are, or widened ahead of time.
+typedef struct {
+  const void *past;
+  const float *new;
+  const float *wide;  // [keys][size] from the range's first position, NULL where nothing was widened
+} run_source;
+
 /// Rows from `position` on that lie one after the other, at most `count`.
-static const float *run_at(const tk_attention *p, const float *past, const float *new,
-                           int64_t position, size_t *count) {
-  if (position >= p->position) return new + (size_t)(position - p->position) * p->groups * p->size;
+static run run_at(const tk_attention *p, const run_source *from, size_t group, int64_t start,
+                  int64_t position, size_t *count) {
+  size_t stride = p->groups * p->size, offset = group * p->size;
+  if (position >= p->position)
+    return (run){from->new + (size_t)(position - p->position) * stride + offset, stride};
   size_t row = (size_t)(position % (int64_t)p->pastRows);
-  *count = min_size(*count, p->pastRows - row);
   *count = min_size(*count, (size_t)(p->position - position));
-  return past + row * p->groups * p->size;
+  if (from->wide) return (run){from->wide + (size_t)(position - start) * p->size, p->size};
+  *count = min_size(*count, p->pastRows - row);
+  return (run){(const float *)from->past + row * stride + offset, stride};
 }
 
-static void score(const few_job *job, const float *query, size_t heads, size_t group, int64_t from,
-                  size_t keys, float *scores) {
+/// Widens the past rows of a range.
+static void widen(const few_job *job, run_source *rows, size_t group, int64_t from, size_t keys,
+                  float *wide) {
   const tk_attention *p = job->p;
   size_t stride = p->groups * p->size;
+  for (size_t k = 0; k < keys && from + (int64_t)k < p->position; k++) {
+    size_t row = (size_t)((from + (int64_t)k) % (int64_t)p->pastRows);
+    const uint16_t *half = (const uint16_t *)rows->past + row * stride + group * p->size;
+    job->kernels->rows.widenHalf(half, wide + k * p->size, p->size);
+  }
+  rows->wide = wide;
+}
+
+static void score(const few_job *job, const run_source *k, const run_source *v, const float *query,
+                  size_t heads, size_t group, int64_t from, size_t keys, float *scores) {
+  const tk_attention *p = job->p;
   for (size_t done = 0; done < keys;) {
     size_t count = keys - done, same = count;
     int64_t position = from + (int64_t)done;
-    const float *k = run_at(p, p->pastKeys, p->keys, position, &count);
-    const float *v = run_at(p, p->pastValues, p->values, position, &same) + group * p->size;
-    job->kernels->dotRows(query, p->size, heads, k + group * p->size, stride, count, p->size, v,
+    run key = run_at(p, k, group, from, position, &count);
+    run value = run_at(p, v, group, from, position, &same);
+    job->kernels->dotRows(query, p->size, heads, key.first, key.stride, count, p->size, value.first,
                           scores + done, RANGE_KEYS);
     done += count;
   }
 }
 
 /// Sums of the values of some keys, weighted for up to four heads.
-static void gather(const few_job *job, const float *weights, size_t heads, size_t group,
-                   int64_t from, size_t keys, float *out) {
+static void gather(const few_job *job, const run_source *v, const float *weights, size_t heads,
+                   size_t group, int64_t from, size_t keys, float *out) {
   const tk_attention *p = job->p;
-  size_t stride = p->groups * p->size;
   for (size_t done = 0; done < keys;) {
     size_t count = keys - done;
-    const float *v = run_at(p, p->pastValues, p->values, from + (int64_t)done, &count);
-    v += group * p->size;
+    run value = run_at(p, v, group, from, from + (int64_t)done, &count);
     for (size_t e = 0; e < p->size; e += (size_t)job->kernels->tileColumns)
-      job->kernels->tile((int)heads, count, weights + done * HEADS_AT_ONCE, HEADS_AT_ONCE, v + e,
-                         stride, out + e, p->size, done > 0);
+      job->kernels->tile((int)heads, count, weights + done * HEADS_AT_ONCE, HEADS_AT_ONCE,
+                         value.first + e, value.stride, out + e, p->size, done > 0);
     done += count;
   }
 }
@@ -87,8 +116,14 @@ static void range_task(void *context, int task, int worker) {
   seen(p, token, &from, &to);
   from += (int64_t)(range * RANGE_KEYS);
   size_t keys = from < to ? min_size(RANGE_KEYS, (size_t)(to - from)) : 0;
-  float *scores = job->perWorker + (size_t)worker * WORKER_FLOATS;
+  float *scores = job->perWorker + (size_t)worker * worker_floats(p);
   float *weights = scores + HEADS_AT_ONCE * RANGE_KEYS;
+  float *wide = weights + HEADS_AT_ONCE * RANGE_KEYS;
+  run_source k = {p->pastKeys, p->keys, NULL}, v = {p->pastValues, p->values, NULL};
+  if (p->pastIsHalf) {
+    widen(job, &k, group, from, keys, wide);
+    widen(job, &v, group, from, keys, wide + RANGE_KEYS * p->size);
+  }
   for (size_t h = 0; h < job->heads; h += HEADS_AT_ONCE) {
     size_t heads = min_size(HEADS_AT_ONCE, job->heads - h);
     size_t first = (size_t)task * job->heads + h;
@@ -99,13 +134,13 @@ static void range_task(void *context, int task, int worker) {
     }
     if (!keys) continue;
     const float *query = job->query + (token * p->heads + group * job->heads + h) * p->size;
-    score(job, query, heads, group, from, keys, scores);
+    score(job, &k, &v, query, heads, group, from, keys, scores);
     for (size_t i = 0; i < heads; i++)
       job->kernels->exponents(scores + i * RANGE_KEYS, keys, peaks + 2 * i, peaks + 2 * i + 1);
     for (size_t k = 0; k < keys; k++)
       for (size_t i = 0; i < heads; i++)
         weights[k * HEADS_AT_ONCE + i] = scores[i * RANGE_KEYS + k];
-    gather(job, weights, heads, group, from, keys, job->partial + first * p->size);
+    gather(job, &v, weights, heads, group, from, keys, job->partial + first * p->size);
   }
 }
 
@@ -148,7 +183,7 @@ static few_job plan(const tk_pool *pool, const tk_attention *p, size_t keys, flo
 size_t tk_few_scratch(const tk_pool *pool, const tk_attention *p) {
   few_job job = plan(pool, p, p->pastRows + p->newRows, NULL);
   size_t floats = (size_t)(job.perWorker - job.query);
-  return (floats + (size_t)tk_pool_threads(pool) * WORKER_FLOATS) * sizeof(float);
+  return (floats + (size_t)tk_pool_threads(pool) * worker_floats(p)) * sizeof(float);
 }
 
 void tk_attend_few(tk_pool *pool, const tk_attention *p, void *scratch) {

@@ -5,6 +5,18 @@ INLINE vec rounded_(vec v) {
   return __builtin_convertvector(h, vec);
 }
 
+static void narrowHalf(const float *x, uint16_t *y, size_t count) {
+  size_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    fhvec h = __builtin_convertvector(load(x + i), fhvec);
+    memcpy(y + i, &h, sizeof h);
+  }
+  for (; i < count; i++) {
+    _Float16 h = (_Float16)x[i];
+    memcpy(y + i, &h, sizeof h);
+  }
+}
+
 INLINE uint32_t count_(ivec mask) {
   uint32_t count = 0;
   for (int i = 0; i < LANES; i++) count += (uint32_t)(mask[i] != 0);

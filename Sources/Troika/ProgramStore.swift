@@ -76,6 +76,15 @@ final class ProgramStore: @unchecked Sendable {
     return program
   }
 
+  /// The format of caches: f16 where any decoder program runs on a unit that stores f16.
+  func cacheFormat(chunks: Int) throws -> DType {
+    let units = (1...chunks).flatMap { index in
+      Part.Phase.allCases.map { placement.unit(of: .chunk(index, $0)) }
+    }
+    return try units.contains { try registry.unit($0).profile.numerics.storage == .f16 }
+      ? .f16 : .f32
+  }
+
   /// Bytes that the plans of all programs so far predict.
   var plannedByteCount: Int {
     lock.lock()

@@ -25,7 +25,7 @@ public final class Troika: Sendable {
     /// largest as the batch; nil for the bundle's, else 64 and 512.
     public var prefillShapes: [Int]?
     /// For which positions of a prompt the layers run that own no keys and values.
-    public var sharedLayers: SharedLayers
+    public var sharedLayers: TextDecoder.SharedLayers
     /// Switches of the neural engine.
     public var engine: EngineOptions
     /// Worker threads of the processor unit; nil for all processors.
@@ -39,7 +39,7 @@ public final class Troika: Sendable {
       layout: ChunkLayout? = nil,
       context: Int? = nil,
       prefillShapes: [Int]? = nil,
-      sharedLayers: SharedLayers = .last,
+      sharedLayers: TextDecoder.SharedLayers = .last,
       engine: EngineOptions = EngineOptions(),
       threads: Int? = nil,
       allowsFallback: Bool = true
@@ -71,6 +71,7 @@ public final class Troika: Sendable {
   private let shapes: CompiledShapes
   private let batch: Int
   private let registry: Registry
+  private let sharedLayers: TextDecoder.SharedLayers
 
   private init(path: String, _ options: LoadOptions) throws {
     let start = MonotonicClock.nanoseconds
@@ -79,6 +80,7 @@ public final class Troika: Sendable {
     layout = options.layout ?? folder.layout
     context = options.context ?? folder.context
     try Self.check(layout: layout, context: context, text)
+    sharedLayers = options.sharedLayers
     let prefill = options.prefillShapes ?? folder.prefill
     guard !prefill.isEmpty, prefill.allSatisfy({ $0 > 0 }) else {
       throw TroikaError.option(
@@ -180,7 +182,8 @@ public final class Troika: Sendable {
       placement: placement,
       context: context,
       batch: batch,
-      fixedShapes: shapes.tokens
+      fixedShapes: shapes.tokens,
+      sharedLayers: sharedLayers
     )
   }
 

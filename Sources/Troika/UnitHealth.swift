@@ -35,7 +35,8 @@ public struct UnitHealth: Hashable, Sendable {
   public var summary: String {
     func sum(_ count: (Operation) -> Int) -> Int { operations.reduce(0) { $0 + count($1) } }
     let largest = operations.filter { !$0.hidesKeys }.max { $0.largest < $1.largest }
-    let head = "\(unit): \(sum(\.overflows)) overflows, \(sum(\.nans)) NaN, \(sum(\.flushed)) flushed"
+    let head =
+      "\(unit): \(sum(\.overflows)) overflows, \(sum(\.nans)) NaN, \(sum(\.flushed)) flushed"
     guard let first = firstUnhealthy else {
       return head + (largest.map { ", largest \($0.largest) at \($0.name)" } ?? "")
     }

@@ -98,6 +98,7 @@ struct KernelAttentionTests {
                     values: v.baseAddress,
                     pastKeys: c.pastRows > 0 ? pastK.baseAddress : nil,
                     pastValues: c.pastRows > 0 ? pastV.baseAddress : nil,
+                    pastIsHalf: false,
                     blocks: c.blocks == nil ? nil : blocks.baseAddress,
                     out: out.baseAddress,
                     tokens: c.tokens,

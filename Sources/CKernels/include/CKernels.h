@@ -77,8 +77,9 @@ typedef struct {
   const float *query;     // [tokens, heads, size]
   const float *keys;      // [newRows, groups, size]
   const float *values;    // [newRows, groups, size]
-  const float *pastKeys;  // [pastRows, groups, size], NULL without a past
-  const float *pastValues;
+  const void *pastKeys;   // [pastRows, groups, size], NULL without a past
+  const void *pastValues;
+  bool pastIsHalf;        // the past is fp16, else f32
   const int32_t *blocks;  // [newRows], NULL where nothing sees its whole block
   float *out;             // [tokens, heads, size]
   size_t tokens, heads, groups, size, newRows, pastRows;
@@ -149,6 +150,9 @@ typedef struct {
                  size_t size, size_t axes);
   /// `y` = `x` as fp16 keeps it, nearest even; `flush` makes fp16 subnormals zero. Adds to `health`.
   void (*roundHalf)(const float *x, float *y, size_t count, bool flush, tk_health *health);
+  /// fp16 to f32 and back, nearest even.
+  void (*widenHalf)(const uint16_t *x, float *y, size_t count);
+  void (*narrowHalf)(const float *x, uint16_t *y, size_t count);
   /// The norms and the softmax with sums kept in fp16, one term after another; they give how many
   /// sums left its range.
   uint32_t (*rmsNormHalf)(const float *x, const float *weight, float *y, size_t rows,

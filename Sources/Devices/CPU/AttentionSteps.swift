@@ -25,6 +25,7 @@ struct AttentionStep: CPUStep {
       problem.window = Int64(window ?? 0)
       problem.causal = true
       problem.pastRows = keys[0]
+      problem.pastIsHalf = graph.nodes[inputs[1]].type.dtype == .f16
       problem.newRows = graph.nodes[inputs[3]].type.shape[0]
     case .attention(let scale):
       isCached = false
@@ -44,8 +45,8 @@ struct AttentionStep: CPUStep {
     problem.query = UnsafePointer(frame.floats(inputs[0]))
     problem.out = frame.floats(node)
     if isCached {
-      problem.pastKeys = UnsafePointer(frame.floats(inputs[1]))
-      problem.pastValues = UnsafePointer(frame.floats(inputs[2]))
+      problem.pastKeys = UnsafeRawPointer(frame.raw(inputs[1]))
+      problem.pastValues = UnsafeRawPointer(frame.raw(inputs[2]))
       problem.keys = UnsafePointer(frame.floats(inputs[3]))
       problem.values = UnsafePointer(frame.floats(inputs[4]))
       problem.queryPosition = Int64(frame.integers(inputs[5])[0])
@@ -116,10 +117,16 @@ struct CacheUpdateStep: CPUStep {
     if old != target { target.copyMemory(from: old, byteCount: cache.byteCount) }
     let position = Int(frame.integers(inputs[2])[0])
     let count = min(newRows, Int(max(frame.integers(inputs[3])[0], 0)))
-    let rowBytes = cache.byteCount / max(cache.shape[0], 1)
+    let (rows, width) = (cache.shape[0], cache.shape.elementCount / max(cache.shape[0], 1))
     for row in 0..<count {
-      (target + (position + row) % cache.shape[0] * rowBytes)
-        .copyMemory(from: frame.raw(inputs[1]) + row * rowBytes, byteCount: rowBytes)
+      let start = (position + row) % rows * width
+      let new = frame.floats(inputs[1]) + row * width
+      if cache.dtype == .f16 {
+        let place = target.assumingMemoryBound(to: UInt16.self) + start
+        tk_rows_best().pointee.narrowHalf(new, place, width)
+      } else {
+        (target.assumingMemoryBound(to: Float.self) + start).update(from: new, count: width)
+      }
     }
   }
 }

@@ -8,16 +8,13 @@ enum CPUSteps {
     in graph: Graph,
     rounding: HalfRounding? = nil
   ) throws(DeviceError) -> any CPUStep {
-    if node.op == .cast(.f32), let rounding {
-      return RowStepMaker(node, in: graph).rounded(rounding)
+    if node.op == .cast(.f32) {
+      let isStored = graph.nodes[node.inputs[0]].op == .input
+      if !isStored, let rounding { return RowStepMaker(node, in: graph).rounded(rounding) }
+      if isStored, graph.nodes[node.inputs[0]].type.dtype == .f16 { return WidenStep(node) }
     }
-    let types = [node.type] + node.inputs.map { graph.nodes[$0].type }
-    let isMatrix = node.op == .linear || node.op == .gather
-    guard
-      isMatrix
-        || types.allSatisfy({ $0.dtype == .f32 || $0.dtype == .i32 || isBound($0, node, graph) })
-    else {
-      throw .declined(unit: "cpu", node: node.name, reason: "no kernel for \(types[0])")
+    guard reads(node, in: graph) else {
+      throw .declined(unit: "cpu", node: node.name, reason: "no kernel for \(node.type)")
     }
     if let row = RowStepMaker(node, in: graph, rounding: rounding).make() { return row }
     let isHalf = rounding?.accumulatesInHalf ?? false
@@ -46,6 +43,25 @@ enum CPUSteps {
 }
 
 extension CPUSteps {
+  /// Whether the formats of an operation's values are ones that its kernel takes: f32 and integers,
+  /// any format for matrices and tables, f16 for caches.
+  private static func reads(_ node: Node, in graph: Graph) -> Bool {
+    switch node.op {
+    case .linear, .gather: return true
+    case .cacheUpdate:
+      return [.f32, .f16].contains(node.type.dtype)
+        && graph.nodes[node.inputs[1]].type.dtype == .f32
+    default: break
+    }
+    let caches =
+      if case .cachedAttention = node.op { [node.inputs[1], node.inputs[2]] } else { [Int]() }
+    return ([node.id] + node.inputs).allSatisfy { id in
+      let type = graph.nodes[id].type
+      return type.dtype == .f32 || type.dtype == .i32 || isBound(type, node, graph)
+        || (type.dtype == .f16 && caches.contains(id))
+    }
+  }
+
   /// Whether a type that is not f32 belongs to a constant, which is f32 by the time it is read.
   private static func isBound(_ type: TensorType, _ node: Node, _ graph: Graph) -> Bool {
     node.inputs.contains { graph.nodes[$0].type == type && graph.isConstant($0) }

@@ -17,11 +17,11 @@ public final class CPUUnit: ComputeUnit {
     pool = try WorkerPool(threads: threads, processors: processors)
   }
 
-  /// Every operation on f32, with weights in any format.
+  /// Every operation on f32, with weights in any format and caches in f16 or f32.
   public let profile = UnitProfile(
     unit: .cpu,
     summary: "kernels for this machine's processor",
-    activationTypes: [.f32, .i32],
+    activationTypes: [.f32, .f16, .i32],
     weightTypes: Set(DType.allCases),
     rules: [UnitRule("argmax is done while sampling", source: "this project", .kinds(["argmax"]))]
   )

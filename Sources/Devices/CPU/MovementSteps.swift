@@ -213,3 +213,30 @@ struct BroadcastStep: CPUStep {
     }
   }
 }
+
+/// f16 values as f32.
+struct WidenStep: CPUStep {
+  let node: Int
+  private let input: Int
+  private let count: Int
+  var scratchOffset = 0
+
+  init(_ node: Node) {
+    self.node = node.id
+    input = node.inputs[0]
+    count = node.type.shape.elementCount
+  }
+
+  func run(_ frame: Frame) {
+    let (source, target) = (frame.raw(input), frame.floats(node))
+    let block = 1 << 14
+    frame.pool.run((count + block - 1) / block) { task in
+      let start = task * block
+      tk_rows_best().pointee.widenHalf(
+        source.assumingMemoryBound(to: UInt16.self) + start,
+        target + start,
+        min(block, count - start)
+      )
+    }
+  }
+}

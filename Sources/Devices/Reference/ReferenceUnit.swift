@@ -95,22 +95,26 @@ private struct ReferenceExecutable: Executable {
     guard case .constant(.weight(let name)) = table.op, let ids,
       let base = try source.bytes(of: name).baseAddress
     else { return ReferenceTensor(type: node.type, numbers: []) }
-    let row = TensorType(table.type.dtype, table.type.shape.replacingFirst(with: 1))
+    let width = table.type.shape.elementCount / max(table.type.shape[0], 1)
     let numbers = ids.numbers.flatMap { id -> [Float] in
       let index = Int(id)
       guard index >= 0, index < table.type.shape[0] else {
-        return [Float](repeating: 0, count: row.shape.elementCount)
+        return [Float](repeating: 0, count: width)
       }
-      return ElementCoding.decode(base + index * row.byteCount, row)
+      return ElementCoding.decode(
+        base,
+        table.type,
+        elements: index * width..<(index + 1) * width
+      )
     }
     return ReferenceTensor(type: node.type, numbers: numbers)
   }
 }
 
 extension Graph {
-  /// Whether a node is a dense named constant that is only a table of gathers.
+  /// Whether a node is a named constant that is only a table of gathers.
   fileprivate func isOnlyGathered(_ id: Int) -> Bool {
-    guard case .constant(.weight) = nodes[id].op, nodes[id].type.dtype.isDense else { return false }
+    guard case .constant(.weight) = nodes[id].op else { return false }
     let readers = nodes.filter { $0.inputs.contains(id) }
     return !readers.isEmpty && readers.allSatisfy { $0.op == .gather && $0.inputs[0] == id }
   }

@@ -38,6 +38,15 @@ public enum ElementCoding {
 
   /// Every number of a tensor of any float format.
   public static func decode(_ bytes: UnsafeRawPointer, _ type: TensorType) -> [Float] {
+    decode(bytes, type, elements: 0..<type.shape.elementCount)
+  }
+
+  /// Some numbers of a tensor of any float format, counted row-major.
+  public static func decode(
+    _ bytes: UnsafeRawPointer,
+    _ type: TensorType,
+    elements: Range<Int>
+  ) -> [Float] {
     let count = type.shape.elementCount
     let columns = type.shape.last
     func half(_ offset: Int) -> Float {
@@ -48,25 +57,25 @@ public enum ElementCoding {
     }
     switch type.dtype {
     case .f32:
-      return (0..<count).map { bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
+      return elements.map { bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
     case .i32:
-      return (0..<count).map { Float(bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self)) }
-    case .f16: return (0..<count).map { half(2 * $0) }
+      return elements.map { Float(bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self)) }
+    case .f16: return elements.map { half(2 * $0) }
     case .bf16:
-      return (0..<count).map {
+      return elements.map {
         Float(
           bitPattern: UInt32(bytes.loadUnaligned(fromByteOffset: 2 * $0, as: UInt16.self)) << 16
         )
       }
     case .int8Block32, .int8Row:
       let block = type.dtype == .int8Row ? columns : 32
-      return (0..<count).map {
+      return elements.map {
         Float(bytes.load(fromByteOffset: $0, as: Int8.self)) * half(count + $0 / block * 2)
       }
     case .int4Block32:
-      return (0..<count).map { Float(nibble($0) - 8) * half(count / 2 + $0 / 32 * 2) }
+      return elements.map { Float(nibble($0) - 8) * half(count / 2 + $0 / 32 * 2) }
     case .int4Palette32:
-      return (0..<count).map {
+      return elements.map {
         half(count / 2 + $0 / columns / 32 * 32 + nibble($0) * 2)
       }
     }

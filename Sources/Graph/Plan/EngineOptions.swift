@@ -34,6 +34,19 @@ public struct EngineOptions: Hashable, Sendable {
   }
 }
 
+extension EngineOptions: CustomStringConvertible {
+  /// The inline form; empty where nothing differs.
+  public var description: String {
+    func text(_ limit: Limit) -> String { limit.value.map(String.init) ?? "none" }
+    var parts: [String] = []
+    if let accumulation { parts.append("accumulate=\(accumulation.rawValue)") }
+    if let flushesSubnormals { parts.append("flush=\(flushesSubnormals ? "on" : "off")") }
+    if let programBytes { parts.append("program-bytes=\(text(programBytes))") }
+    if let layers { parts.append("layers=\(text(layers))") }
+    return parts.joined(separator: ",")
+  }
+}
+
 /// Why switches of the engine cannot be read.
 public enum EngineOptionError: Error, Hashable, Sendable, CustomStringConvertible {
   /// An entry is not `key=value`.

@@ -33,8 +33,8 @@ struct LayerKeysValues {
   let pastValues: Tensor
   let newKeys: Tensor
   let newValues: Tensor
-  /// The caches after the step; nil where another chunk owns them.
-  let updated: (keys: Tensor, values: Tensor)?
+  /// The caches after the step; nil where another chunk updates them.
+  private(set) var updated: (keys: Tensor, values: Tensor)?
 
   /// Keys and values that this chunk makes.
   init(
@@ -65,6 +65,12 @@ struct LayerKeysValues {
         values.rmsNorm(epsilon: c.epsilon, as: "v_norm")
       )
     }
+    if !shape.defersUpdates || !c.isRead(index, after: shape.layers.upperBound) {
+      update(tracer, position, count)
+    }
+  }
+
+  private mutating func update(_ tracer: Tracer, _ position: Tensor, _ count: Tensor) {
     updated = tracer.scope("self_attn") { [pastKeys, pastValues, newKeys, newValues] in
       (
         pastKeys.updated(with: newKeys, position: position, count: count),
@@ -78,7 +84,9 @@ struct LayerKeysValues {
     borrowed index: Int,
     decoder: TextDecoder,
     tracer: Tracer,
-    shape: TextDecoder.ChunkShape
+    shape: TextDecoder.ChunkShape,
+    position: Tensor,
+    count: Tensor
   ) {
     let layer = decoder.configuration.layers[index]
     let type = decoder.cacheType(layer: index, in: shape)
@@ -87,7 +95,11 @@ struct LayerKeysValues {
     pastValues = tracer.input("layers.\(index).values", type)
     newKeys = tracer.input("layers.\(index).newKeys", rows)
     newValues = tracer.input("layers.\(index).newValues", rows)
-    updated = nil
+    if shape.defersUpdates,
+      !decoder.configuration.isRead(index, after: shape.layers.upperBound)
+    {
+      update(tracer, position, count)
+    }
   }
 
   /// Names what outlives the chunk.
@@ -97,15 +109,21 @@ struct LayerKeysValues {
     shape: TextDecoder.ChunkShape,
     configuration: TextConfiguration
   ) {
-    guard let updated else { return }
-    tracer.output("layers.\(index).keys", updated.keys, isState: true)
-    tracer.output("layers.\(index).values", updated.values, isState: true)
-    let isReadLater = configuration.layers[shape.layers.upperBound...].contains {
-      $0.source == index
+    if let updated {
+      tracer.output("layers.\(index).keys", updated.keys, isState: true)
+      tracer.output("layers.\(index).values", updated.values, isState: true)
     }
-    if isReadLater {
+    let isOwn = shape.layers.contains(index)
+    if isOwn, configuration.isRead(index, after: shape.layers.upperBound) {
       tracer.output("layers.\(index).newKeys", newKeys)
       tracer.output("layers.\(index).newValues", newValues)
     }
+  }
+}
+
+extension TextConfiguration {
+  /// Whether any layer from `end` on reads the keys and values of a layer.
+  fileprivate func isRead(_ layer: Int, after end: Int) -> Bool {
+    layers[end...].contains { $0.source == layer }
   }
 }

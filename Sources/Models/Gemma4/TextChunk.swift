@@ -8,7 +8,8 @@ extension TextDecoder {
   /// first row, `count [1]` i32 of real rows, `last [1]` i32 = count - 1 and `queryPosition [1]` i32
   /// where only the last row goes on; `blocks [T]` i32 where the model sees whole media; for each
   /// layer N that owns a cache `layers.N.keys`, `layers.N.values [R, G, E]`; for each cache of an
-  /// earlier chunk the same and `layers.N.newKeys`, `layers.N.newValues [T, G, E]`.
+  /// earlier chunk the same and `layers.N.newKeys`, `layers.N.newValues [T, G, E]`. Where all rows go
+  /// on to the end, the last chunk that reads a cache updates it, else the one that owns it.
   /// Outputs: `hiddenOut [Q, D]` (or `logits [Q, V]` with the head), the caches, and what later chunks
   /// read: `perLayer`, `layers.N.newKeys`, `layers.N.newValues`.
   ///
@@ -72,7 +73,7 @@ private struct Step {
     if shape.layers.lowerBound == 0 { combinePerLayer() }
     for index in shape.layers {
       tracer.scope("layers.\(index)") { layer(index) }
-      if shape.rows == .none, index == c.firstSharedLayer - 1 { break }
+      if shape.rows == .none, shape.narrows, index == c.firstSharedLayer - 1 { break }
     }
     finish()
   }
@@ -128,13 +129,15 @@ private struct Step {
         borrowed: layer.source,
         decoder: decoder,
         tracer: tracer,
-        shape: shape
+        shape: shape,
+        position: position,
+        count: count
       )
     }
     var input = normed
-    if index == c.firstSharedLayer - 1 {
+    if index == c.firstSharedLayer - 1, shape.narrows {
       if shape.rows == .none { return }
-      if shape.rows == .last, shape.tokens > 1 { input = narrow(normed) }
+      if shape.tokens > 1 { input = narrow(normed) }
     }
     attend(layer, input, weights)
     feedForward(layer, weights)
@@ -211,10 +214,13 @@ private struct Step {
   }
 
   private func finish() {
-    let stopsEarly = shape.rows == .none && shape.layers.upperBound >= c.firstSharedLayer
+    let stopsEarly =
+      shape.rows == .none && shape.narrows && shape.layers.upperBound >= c.firstSharedLayer
     if !stopsEarly {
       if shape.includesHead {
-        tracer.output("logits", decoder.head(hidden, tracer))
+        let onlyLast = shape.rows == .last && !shape.narrows && shape.tokens > 1
+        let last = onlyLast ? tracer.input("last", TensorType(.i32, [1])) : nil
+        tracer.output("logits", decoder.head(last.map { hidden.gathered($0) } ?? hidden, tracer))
       } else {
         tracer.output("hiddenOut", hidden)
       }

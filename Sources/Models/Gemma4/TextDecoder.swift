@@ -30,7 +30,7 @@ public struct TextDecoder: Sendable {
     return TextDecoder(own, prefix: prefix)
   }
 
-  /// Which rows of a step go on through the layers that own no keys and values.
+  /// Which rows of a step have their logits wanted.
   public enum Rows: Hashable, Sendable {
     /// None: the step only fills the caches.
     case none
@@ -40,14 +40,24 @@ public struct TextDecoder: Sendable {
     case all
   }
 
+  /// Which rows go through the layers that own no keys and values.
+  public enum SharedLayers: String, Hashable, Sendable, CaseIterable {
+    /// Those whose logits are wanted.
+    case last
+    /// All of them, as programs do that know only one number of rows.
+    case all
+  }
+
   /// The shape of one chunk program.
   public struct ChunkShape: Hashable, Sendable {
     /// The layers it holds.
     public let layers: Range<Int>
     /// Tokens of the step.
     public let tokens: Int
-    /// Rows that go on past the last owning layer.
+    /// Rows whose logits are wanted.
     public let rows: Rows
+    /// Rows that go on past the last owning layer.
+    public let sharedLayers: SharedLayers
     /// Rows of a sliding layer's cache.
     public let slidingCacheRows: Int
     /// Rows of a full layer's cache.
@@ -62,6 +72,7 @@ public struct TextDecoder: Sendable {
       layers: Range<Int>,
       tokens: Int,
       rows: Rows,
+      sharedLayers: SharedLayers = .last,
       slidingCacheRows: Int,
       fullCacheRows: Int,
       cacheType: DType = .f32,
@@ -70,11 +81,19 @@ public struct TextDecoder: Sendable {
       self.layers = layers
       self.tokens = tokens
       self.rows = rows
+      self.sharedLayers = sharedLayers
       self.slidingCacheRows = slidingCacheRows
       self.fullCacheRows = fullCacheRows
       self.cacheType = cacheType
       self.includesHead = includesHead
     }
+
+    /// Whether rows are given up where the layers without caches of their own begin.
+    var narrows: Bool { rows != .all && sharedLayers == .last }
+
+    /// Whether later chunks read a cache as it was before the step: many of their queries still need
+    /// rows that the step overwrites. Then the last chunk that reads a cache writes it.
+    var defersUpdates: Bool { tokens > 1 && !narrows }
   }
 
   /// The cache a layer owns, `[R, G, E]`.

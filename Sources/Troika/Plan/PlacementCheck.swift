@@ -92,7 +92,9 @@ struct PlacementCheck {
     guard let limits else { return }
     let fit = try EngineFit.layout(model, limits, over: weights)
     let ends = fit?.ranges.map { String($0.upperBound) }.joined(separator: ",")
-    warnings.append(ends.map { "chunks: \($0) fits" } ?? "chunks: no cut fits, a layer is too large")
+    warnings.append(
+      ends.map { "chunks: \($0) fits" } ?? "chunks: no cut fits, a layer is too large"
+    )
   }
 }
 
@@ -112,7 +114,9 @@ extension Gemma4 {
       try text.chunk(shape, name: "decoder", over: weights),
     ]
     if let vision {
-      graphs.append(try vision.encoder(patches: vision.configuration.patchesPerToken, over: weights))
+      graphs.append(
+        try vision.encoder(patches: vision.configuration.patchesPerToken, over: weights)
+      )
     }
     if let audio { graphs.append(try audio.encoder(frames: 4, over: weights)) }
     let written = try graphs.map { try $0.applying([AttentionDecomposition()]) }

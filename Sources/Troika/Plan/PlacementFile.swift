@@ -13,7 +13,7 @@ public struct PlacementFile: Hashable, Sendable {
   /// Token counts of prefill programs; nil for the usual ones.
   public private(set) var prefill: [Int]?
   /// For which positions the sharing layers run; nil for the usual.
-  public private(set) var sharedLayers: SharedLayers?
+  public private(set) var sharedLayers: TextDecoder.SharedLayers?
   /// Whether a program that its unit refuses may run on the CPU; nil for the usual.
   public private(set) var allowsFallback: Bool?
   /// Switches of the neural engine.

@@ -4,7 +4,7 @@ import Models
 
 /// Collects what each program adds to a plan.
 struct PlanBuilder {
-  private let store: ProgramStore
+  let store: ProgramStore
   private let check: PlacementCheck
   private let registry: Registry
   private var forecast = MemoryForecast()

@@ -34,21 +34,24 @@ extension PlanReport {
       batch: batch
     )
     let tokens = shapes.tokens.isEmpty ? Array(Set([1, batch])).sorted() : shapes.tokens
-    let decoder = DecoderPrograms(
+    var builder = PlanBuilder(planned, check, registry)
+    let decoder = try DecoderPrograms(
+      in: builder.store,
       text: planned.model.text,
       layout: layout,
       placement: check.placement,
-      sharedLayers: options.sharedLayers,
-      slidingRows: min(context, text.slidingWindow + batch),
-      context: context
+      context: context,
+      batch: batch,
+      hasFixedShapes: !shapes.tokens.isEmpty,
+      sharedLayers: options.sharedLayers
     )
-    var builder = PlanBuilder(planned, check, registry)
     for key in Self.keys(planned.model, decoder, tokens) { try builder.add(key) }
     placement = check.wanted
     chunks = layout.ranges.map(\.upperBound)
     self.context = context
     self.tokens = tokens
     sharedLayers = options.sharedLayers
+    engine = options.engine
     programs = builder.programs
     fallbacks = builder.fallbacks
     shares = builder.shares

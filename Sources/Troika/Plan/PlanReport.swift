@@ -1,4 +1,5 @@
 public import Graph
+public import Models
 
 /// What a placement makes of a model: programs, segments, fallbacks, bytes. Nothing is computed.
 ///
@@ -114,7 +115,9 @@ public struct PlanReport: Hashable, Sendable {
   /// Token counts of the decoder's programs.
   public let tokens: [Int]
   /// For which positions the sharing layers run in prefill.
-  public let sharedLayers: SharedLayers
+  public let sharedLayers: TextDecoder.SharedLayers
+  /// Switches of the neural engine.
+  public let engine: EngineOptions
   /// The programs.
   public let programs: [Program]
   /// What was sent away.

@@ -14,6 +14,8 @@ public struct Check: Hashable, Sendable {
   public let tolerance: String
   /// Whether it holds.
   public let holds: Bool
+  /// Whether it counts: what quantised weights move is only printed, but for its own gate.
+  public var isGated = true
   /// What else there is to say, for example the first divergence.
   public var detail: String = ""
 
@@ -55,6 +57,9 @@ public struct Tolerance: Hashable, Sendable {
   public static let halfHidden = Tolerance(absolute: nil, cosine: 0.999)
   /// Logits on units that store fp16; the cosine is a correlation.
   public static let halfLogits = Tolerance(absolute: 1, cosine: 0.999)
+
+  /// Mean correlation of logits over positions on int8 weights.
+  static let bytesCorrelation = 0.98
 
   var text: String {
     var parts: [String] = []
@@ -100,6 +105,22 @@ public struct Tolerance: Hashable, Sendable {
       tolerance: text,
       holds: holds && largest.isFinite
     )
+  }
+
+  /// The sum of the correlations of rows of `width` numbers with their goldens, and how many rows
+  /// there are.
+  static func correlations(
+    _ got: [Float],
+    _ golden: [Float],
+    width: Int
+  ) -> (sum: Double, rows: Int) {
+    guard got.count == golden.count, width > 0 else { return (0, 1) }
+    let starts = stride(from: 0, to: golden.count, by: width)
+    let sum = starts.reduce(0.0) { sum, start in
+      let range = start..<min(start + width, golden.count)
+      return sum + cosine(got[range], golden[range], centred: true)
+    }
+    return (sum, golden.count / width)
   }
 
   private static func cosine(

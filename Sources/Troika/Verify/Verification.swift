@@ -19,6 +19,7 @@ public final class Verification {
   let layout: ChunkLayout
   let registry: Registry
   private let prefill: [Int]
+  let sharedLayers: TextDecoder.SharedLayers
   /// What the user should know about the placement.
   public let warnings: [String]
   /// Receives each check as soon as it is made.
@@ -35,6 +36,7 @@ public final class Verification {
   ///   - registry: the units.
   ///   - layout: cuts between the decoder's programs; nil for the usual ones.
   ///   - prefill: token counts of prefill programs; nil for the usual ones.
+  ///   - sharedLayers: for which positions of a prompt the sharing layers run.
   ///   - allowsFallback: whether a program that its unit refuses may run on the CPU.
   /// - Throws: where the folder or the set's manifest cannot be read.
   public init(
@@ -44,9 +46,11 @@ public final class Verification {
     registry: Registry,
     layout: ChunkLayout? = nil,
     prefill: [Int]? = nil,
+    sharedLayers: TextDecoder.SharedLayers = .last,
     allowsFallback: Bool = true
   ) throws {
     folder = try ModelFolder(path: model)
+    self.sharedLayers = sharedLayers
     self.prefill = prefill ?? folder.prefill
     set = try GoldenSet(folder: goldens)
     self.registry = registry
@@ -68,6 +72,15 @@ public final class Verification {
       registry: registry,
       placement: check.placement
     )
+  }
+
+  /// Sum and number of the correlations of logits with their goldens, where weights are quantised.
+  var correlations = (sum: 0.0, rows: 0)
+
+  /// How the decoder's matrices are stored, where that moves its numbers.
+  var quantised: WeightFormat? {
+    let weights = folder.bundle?.manifest.weights
+    return weights == .f16 ? nil : weights
   }
 
   /// Runs stages in order.
@@ -103,11 +116,27 @@ public final class Verification {
       default: try verifyMultimodal(collect)
       }
     }
+    if let check = correlationCheck { collect(check) }
     return checks
   }
 
   /// What became of the numbers of the units that store fp16, in all stages so far.
   public var health: [UnitHealth] { registry.health(of: placement.units) }
+
+  /// The gate of quantised weights: how the logits correlate with the goldens' on the whole.
+  private var correlationCheck: Check? {
+    guard let quantised, correlations.rows > 0 else { return nil }
+    let mean = correlations.sum / Double(correlations.rows)
+    let isGated = quantised == .int8
+    return Check(
+      stage: "decoder",
+      name: "mean logit correlation over \(correlations.rows) positions",
+      minCosine: mean,
+      tolerance: isGated ? "mean \(Tolerance.bytesCorrelation)" : "not gated",
+      holds: !isGated || mean >= Tolerance.bytesCorrelation,
+      isGated: isGated
+    )
+  }
 
   /// Shapes for prompts of at most this length.
   func shapes(batch: Int) throws -> CompiledShapes {

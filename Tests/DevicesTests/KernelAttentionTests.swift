@@ -1,4 +1,5 @@
 import CKernels
+import Graph
 import Testing
 
 #if canImport(Glibc)
@@ -79,18 +80,33 @@ struct KernelAttentionTests {
   }
 
   private func check(_ c: AttentionCase, _ pool: KernelPool, seed: Int) {
+    check(c, pool, seed: seed, pastIsHalf: false)
+    if c.pastRows > 0 { check(c, pool, seed: seed, pastIsHalf: true) }
+  }
+
+  private func check(_ c: AttentionCase, _ pool: KernelPool, seed: Int, pastIsHalf: Bool) {
     var noise = Noise(seed)
     let q = noise.floats(c.tokens * c.heads * c.size)
     let new = (0..<2).map { _ in noise.floats(c.newRows * c.groups * c.size) }
-    let past = (0..<2).map { _ in noise.floats(max(c.pastRows, 1) * c.groups * c.size) }
+    var past = (0..<2).map { _ in noise.floats(max(c.pastRows, 1) * c.groups * c.size) }
+    if pastIsHalf { past = past.map { $0.map { ElementCoding.rounded($0, to: .f16) } } }
+    let stored = past.map { rows -> [UInt8] in
+      let type = TensorType(pastIsHalf ? .f16 : .f32, [rows.count])
+      var bytes = [UInt8](repeating: 0, count: type.byteCount)
+      bytes.withUnsafeMutableBytes { buffer in
+        guard let base = buffer.baseAddress else { return }
+        ElementCoding.encode(rows, type.dtype, to: base)
+      }
+      return bytes
+    }
     var out = [Float](repeating: .nan, count: q.count)
     let scale: Float = 0.7
     out.withUnsafeMutableBufferPointer { out in
       q.withUnsafeBufferPointer { q in
         new[0].withUnsafeBufferPointer { k in
           new[1].withUnsafeBufferPointer { v in
-            past[0].withUnsafeBufferPointer { pastK in
-              past[1].withUnsafeBufferPointer { pastV in
+            stored[0].withUnsafeBytes { pastK in
+              stored[1].withUnsafeBytes { pastV in
                 (c.blocks ?? []).withUnsafeBufferPointer { blocks in
                   var problem = tk_attention(
                     query: q.baseAddress,
@@ -98,7 +114,7 @@ struct KernelAttentionTests {
                     values: v.baseAddress,
                     pastKeys: c.pastRows > 0 ? pastK.baseAddress : nil,
                     pastValues: c.pastRows > 0 ? pastV.baseAddress : nil,
-                    pastIsHalf: false,
+                    pastIsHalf: pastIsHalf,
                     blocks: c.blocks == nil ? nil : blocks.baseAddress,
                     out: out.baseAddress,
                     tokens: c.tokens,

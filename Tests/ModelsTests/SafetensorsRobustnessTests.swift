@@ -107,8 +107,10 @@ import Testing
         bytes = TextFixtures.safetensors(header: text, data: Array(repeating: 1, count: 16))
       }
       bytes.withUnsafeBytes { raw in
-        guard let entries = try? SafetensorsHeader.entries(of: raw, file: "f") else { return }
-        for entry in entries.entries {
+        guard let entries = try? SafetensorsHeader.entries(of: raw, file: "f").entries else {
+          return
+        }
+        for entry in entries {
           #expect(entry.range.lowerBound >= 8 && entry.range.upperBound <= raw.count)
         }
       }

@@ -33,9 +33,13 @@ import Troika
   }
 
   /// Answers every item; returns those that differ from the reference's.
-  private static func differing(_ placement: String, every step: Int = 1) async throws -> [String] {
+  private static func differing(
+    _ placement: String,
+    every step: Int = 1,
+    model: URL? = nil
+  ) async throws -> [String] {
     let troika = try await Troika.load(
-      model: folder.appendingPathComponent("model"),
+      model: model ?? folder.appendingPathComponent("model"),
       options: .init(placement: try Placement(parsing: placement), threads: 2)
     )
     let scratch = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -127,5 +131,13 @@ import Troika
   func halfUnitsGiveThemOnNinetyNineOfAHundred(_ placement: String) async throws {
     let wrong = try await Self.differing(placement, every: 3)
     #expect(wrong.count <= 1, "\(wrong.joined(separator: "\n"))")
+  }
+
+  @Test(arguments: [(WeightFormat.int8, 1), (.int4, 5), (.int4Linear, 5)])
+  func quantisedBundlesGiveThem(_ weights: WeightFormat, missing percent: Int) async throws {
+    let bundle = try TemporaryBundle(of: Self.folder.path + "/model", weights)
+    let wrong = try await Self.differing("cpu", model: bundle.url)
+    let count = try Self.items().count
+    #expect(wrong.count * 100 <= count * percent, "\(wrong.joined(separator: "\n"))")
   }
 }

@@ -11,9 +11,9 @@ public enum BundleError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .file(let path, let expected, let came):
-      "\(path.printable): expected \(expected), came \(came)"
-    case .exists(let path): "\(path.printable): expected a path that is free, came one in use"
-    case .cancelled(let path): "\(path.printable): not made, interrupted"
+      "\(path.printablePath): expected \(expected), came \(came)"
+    case .exists(let path): "\(path.printablePath): expected a path that is free, came one in use"
+    case .cancelled(let path): "\(path.printablePath): not made, interrupted"
     }
   }
 }

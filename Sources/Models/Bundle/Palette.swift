@@ -59,6 +59,9 @@ struct Palette {
   }
 
   private static func cluster(_ histogram: Histogram) -> [Float] {
+    if let few = histogram.means(atMost: size) {
+      return few + [Float](repeating: few.last ?? 0, count: size - few.count)
+    }
     var centres = histogram.quantiles(size)
     for _ in 0..<iterations {
       let ends = zip(centres, centres.dropFirst()).map { histogram.bin(($0 + $1) / 2) }
@@ -118,13 +121,24 @@ private struct Histogram {
 
   /// The bin of a number.
   func bin(_ value: Float) -> Int {
-    max(0, min(Self.binCount - 1, Int((value - lowest) * binsPerUnit)))
+    let place = (value - lowest) * binsPerUnit
+    return place > 0 ? Int(min(place, Float(Self.binCount - 1))) : 0
   }
 
   /// The mean of the numbers in some bins; nil where there is none.
   func mean(_ bins: Range<Int>) -> Float? {
     let count = counts[bins.upperBound] - counts[bins.lowerBound]
     return count > 0 ? Float((sums[bins.upperBound] - sums[bins.lowerBound]) / count) : nil
+  }
+
+  /// The means of the bins that hold anything; nil where there are more of them.
+  func means(atMost limit: Int) -> [Float]? {
+    var means: [Float] = []
+    for bin in 0..<Self.binCount where counts[bin + 1] > counts[bin] {
+      guard means.count < limit, let mean = mean(bin..<bin + 1) else { return nil }
+      means.append(mean)
+    }
+    return means
   }
 
   /// The square error of rising entries, each bin given to one of them.

@@ -106,6 +106,7 @@ struct TensorEncoder {
       let half = Self.bestScale(block)
       let scale = ElementCoding.widen(half: half)
       let inverse = scale != 0 ? 1 / scale : 0
+      if scale == 0, Self.magnitude(block, 32) > 1 { report.unstorable += 1 }
       scales.storeBytes(of: half, toByteOffset: (first + start) / 32 * 2, as: UInt16.self)
       for pair in 0..<16 {
         var byte: UInt8 = 0
@@ -158,6 +159,7 @@ struct TensorEncoder {
   ) {
     let count = group.count * columns
     let palette = Palette(values, count: count)
+    if !palette.numbers.allSatisfy(\.isFinite) { report.unstorable += 1 }
     if palette.isUniform { report.uniform += 1 } else { report.clustered += 1 }
     let table = target + codeCount / 2 + group.lowerBound / Self.rowGroup * 32
     for (index, half) in palette.halves.enumerated() {

@@ -15,16 +15,16 @@ public enum CheckpointError: Error, Hashable, Sendable, CustomStringConvertible 
   public var description: String {
     switch self {
     case .noWeights(let folder):
-      "\(folder.printable): expected *.safetensors files, came none"
+      "\(folder.printablePath): expected *.safetensors files, came none"
     case .malformed(let file, let expected, let came):
-      "\(file.printable): expected \(expected), came \(came)"
+      "\(file.printablePath): expected \(expected), came \(came)"
     case .tensor(let file, let name, let expected, let came):
-      "\(file.printable): tensor '\(name.printable)': expected \(expected), came \(came)"
+      "\(file.printablePath): tensor '\(name.printable)': expected \(expected), came \(came)"
     case .duplicate(let name, let file, let other):
-      "\(file.printable): tensor '\(name.printable)': expected one, came another in "
-        + other.printable
+      "\(file.printablePath): tensor '\(name.printable)': expected one, came another in "
+        + other.printablePath
     case .absent(let name, let file):
-      "\(file.printable): tensor '\(name.printable)': expected to be there, came nothing"
+      "\(file.printablePath): tensor '\(name.printable)': expected to be there, came nothing"
     }
   }
 }

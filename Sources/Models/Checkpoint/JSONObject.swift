@@ -129,10 +129,17 @@ extension String {
   }
 
   /// This text made safe for one line of an error message: control characters escaped, cut at 80.
-  var printable: String {
+  var printable: String { printable(80) }
+
+  /// A path made safe for one line: only one that no system takes is cut.
+  var printablePath: String { printable(4096) }
+
+  private func printable(_ limit: Int) -> String {
     var result = ""
-    for scalar in unicodeScalars.prefix(81) {
-      if result.unicodeScalars.count >= 80 { return result + "…" }
+    var count = 0
+    for scalar in unicodeScalars {
+      if count >= limit { return result + "…" }
+      count += 1
       switch scalar.properties.generalCategory {
       case .control, .lineSeparator, .paragraphSeparator, .format:
         result += "\\u{" + String(scalar.value, radix: 16) + "}"

@@ -15,11 +15,11 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .unreadable(let path, let reason):
-      "\(path.printable): expected a readable file or folder, came \(reason)"
+      "\(path.printablePath): expected a readable file or folder, came \(reason)"
     case .unwritable(let path, let reason):
-      "\(path.printable): expected to write it, came \(reason)"
-    case .notAFile(let path, let came): "\(path.printable): expected a file, came \(came)"
-    case .notAFolder(let path, let came): "\(path.printable): expected a folder, came \(came)"
+      "\(path.printablePath): expected to write it, came \(reason)"
+    case .notAFile(let path, let came): "\(path.printablePath): expected a file, came \(came)"
+    case .notAFolder(let path, let came): "\(path.printablePath): expected a folder, came \(came)"
     }
   }
 }

@@ -1,0 +1,133 @@
+import Devices
+import Foundation
+import Graph
+import Models
+import TestSupport
+import Testing
+@testable import Troika
+
+/// Bundles answer as the folders that they were made from, and damaged ones are refused.
+@Suite struct BundleTests {
+  private static func failures(
+    _ bundle: TemporaryBundle,
+    _ placement: String
+  ) throws -> (gated: Int, failed: [Check]) {
+    let verification = try Verification(
+      model: bundle.url.path,
+      goldens: GoldenFolder.tiny,
+      placement: try Placement(parsing: placement),
+      registry: Registry(threads: 2)
+    )
+    let checks = try verification.run(stages: nil).filter(\.isGated)
+    return (checks.count, checks.filter { !$0.holds })
+  }
+
+  @Test(arguments: ["cpu", "chunks=neuralEngine", "vision=gpu:emulated"])
+  func halfWeightsHoldEveryCheckOfTheFolder(_ placement: String) throws {
+    let bundle = try TemporaryBundle(of: GoldenFolder.model, .f16)
+    let (count, failed) = try Self.failures(bundle, placement)
+    #expect(count == 520)
+    #expect(failed.isEmpty, "\(failed)")
+  }
+
+  @Test(arguments: ["cpu", "chunks=neuralEngine"])
+  func byteWeightsHoldTheirGate(_ placement: String) throws {
+    let bundle = try TemporaryBundle(of: GoldenFolder.model, .int8)
+    let (count, failed) = try Self.failures(bundle, placement)
+    #expect(count > 400)
+    #expect(failed.isEmpty, "\(failed)")
+  }
+
+  @Test func aRandomModelRunsWithMedia() async throws {
+    let synthetic = try SyntheticModel(.tiny, seed: 7)
+    let text = synthetic.model.configuration.text
+    let writer = BundleWriter(
+      weights: .int4,
+      layout: ChunkLayout(standardFor: text),
+      prefill: [16, 64],
+      context: 512
+    )
+    let bundle = try TemporaryBundle(synthetic.source, writer)
+    let twin = try TemporaryBundle(SyntheticModel(.tiny, seed: 7).source, writer)
+    let other = try TemporaryBundle(SyntheticModel(.tiny, seed: 8).source, writer)
+    func manifest(_ bundle: TemporaryBundle) throws -> BundleManifest {
+      try ModelBundle(folder: bundle.url.path).manifest
+    }
+    #expect(try manifest(bundle) == manifest(twin))
+    #expect(try manifest(bundle) != manifest(other))
+    let demo = GoldenFolder.root.appendingPathComponent("Examples/demo")
+    let options = GenerationOptions(maxTokens: 8, ignoresStopTokens: true)
+    for placement in ["cpu", "mission"] {
+      let troika = try await Troika.load(
+        model: bundle.url,
+        options: .init(placement: try Placement(parsing: placement), threads: 2)
+      )
+      #expect(troika.context == 512)
+      let response = try await troika.respond(
+        to: Request(
+          prompt: "what is this",
+          media: [
+            .image(demo.appendingPathComponent("picture.png")),
+            .audio(demo.appendingPathComponent("sound.wav")),
+          ],
+          options: options
+        )
+      )
+      #expect(response.tokens.count == 8)
+      #expect(response.softTokens > 40)
+    }
+  }
+
+  @Test func typesWithoutFilesAreTheBundles() throws {
+    let synthetic = try SyntheticModel(.tiny)
+    let layout = ChunkLayout(standardFor: synthetic.model.configuration.text)
+    let types = try synthetic.types(.int4, layout)
+    let bundle = try TemporaryBundle(
+      synthetic.source,
+      BundleWriter(weights: .int4, layout: layout, prefill: [64], context: 256)
+    )
+    let opened = try ModelBundle(folder: bundle.url.path)
+    for name in opened.tensorNames { #expect(types.type(of: name) == opened.type(of: name)) }
+  }
+
+  @Test func givingUpLeavesNothing() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let synthetic = try SyntheticModel(.tiny)
+    let writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    let path = folder.appendingPathComponent("model").path
+    #expect(throws: BundleError.cancelled(path: path)) {
+      try writer.write(synthetic.source, to: path) { done, _ in done < 100_000 }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    #expect(throws: BundleError.exists(path: path)) {
+      try writer.write(synthetic.source, to: path)
+    }
+  }
+
+  @Test func cutsThatTheEngineRefusesAreNamedWithOneThatFits() throws {
+    let synthetic = try SyntheticModel(.e2b)
+    func fit(_ weights: WeightFormat, _ ends: [Int]) throws -> [String] {
+      let layout = try #require(ChunkLayout(ends: ends, layerCount: 35))
+      let writer = BundleWriter(weights: weights, layout: layout, prefill: [64], context: 2048)
+      return try EngineFit(writer, synthetic.source).warnings
+    }
+    #expect(try fit(.int4, [8, 15, 25, 35]).isEmpty)
+    #expect(try fit(.int4, [8, 25, 35]).isEmpty)
+    let merged = try fit(.int4, [35])
+    #expect(merged.count == 2)
+    #expect(merged.first?.contains("1000000000") == true)
+    #expect(merged.last?.hasPrefix("--chunks ") == true)
+    let half = try fit(.f16, [8, 15, 25, 35])
+    #expect(half.count > 1)
+    let named = try #require(half.last?.split(separator: " ").dropFirst().first)
+    #expect(try fit(.f16, named.split(separator: ",").compactMap { Int($0) }).isEmpty)
+  }
+}

@@ -16,8 +16,10 @@ enum HealthText {
         .sorted { $0.largest > $1.largest }
       let rest = well.count - min(shown, well.count)
       var lines = [""] + PlanText.wrapped("health  ", unit.summary)
+      let columns = [("overflows", 9), ("NaN", 8), ("flushed", 9), ("largest", 9)]
       lines.append(
-        TimelineText.pad("operation", 45) + "overflows     NaN  flushed    largest"
+        TimelineText.pad("operation", 45)
+          + columns.map { TimelineText.left($0.0, $0.1) }.joined()
       )
       lines += (sick + well.prefix(shown)).map(row)
       if rest > 0 { lines.append("and \(rest) operations with smaller numbers") }

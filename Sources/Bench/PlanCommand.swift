@@ -14,7 +14,8 @@ enum PlanCommand: Command {
     Prints the programs that a placement compiles: unit, segments, operations, bytes of weights, of
     intermediate results and across units; every fallback with its rule; shares and peak memory.
     Operations are what a unit computes: reshapes are none, masks and cache writes are host work and
-    counted apart. Nothing is computed, unless --health asks for it.
+    counted apart. Prefill programs are those of a prompt's last batch. Nothing is computed, unless
+    --health asks for it.
 
     \(PlacementOptions.help)
       --synthetic S       shapes of e2b, e4b or tiny without any file, in place of --model

@@ -26,10 +26,12 @@ enum PlanText {
   // MARK: - Programs
 
   private static func programs(_ report: PlanReport) -> [String] {
+    let columns = [("seg", 4), ("ops", 6), ("there", 6), ("host", 5), ("weights", 9), ("arena", 8)]
     let title =
-      "program           unit          seg   ops there host  weights   arena  to/from unit"
+      TimelineText.pad("program", 18) + TimelineText.pad("unit", 13)
+      + columns.map { TimelineText.left($0.0, $0.1) }.joined() + TimelineText.left("to/from", 11)
     return [title] + report.programs.map(row)
-      + ["bytes in MiB; host: masks and cache writes, which no share counts"]
+      + ["MiB; to and from the unit; host: masks and cache writes, in no share"]
   }
 
   private static func row(_ program: PlanReport.Program) -> String {

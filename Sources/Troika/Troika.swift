@@ -79,16 +79,9 @@ public final class Troika: Sendable {
     let text = folder.model.configuration.text
     layout = options.layout ?? folder.layout
     context = options.context ?? folder.context
-    try Self.check(layout: layout, context: context, text)
     sharedLayers = options.sharedLayers
     let prefill = options.prefillShapes ?? folder.prefill
-    guard !prefill.isEmpty, prefill.allSatisfy({ $0 > 0 }) else {
-      throw TroikaError.option(
-        name: "prefill",
-        expected: "numbers of at least 1",
-        got: "\(prefill)"
-      )
-    }
+    try Self.check(layout: layout, context: context, prefill: prefill, text)
     batch = CompiledShapes.batch(prefill, context: context)
     registry = Registry(
       threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount,
@@ -120,14 +113,18 @@ public final class Troika: Sendable {
     loadNanoseconds = MonotonicClock.nanoseconds - start
   }
 
-  /// Checks cuts and context against a model.
+  /// Checks cuts, context and token counts against a model.
   ///
   /// - Throws: `TroikaError.option` naming what does not fit.
   static func check(
     layout: ChunkLayout,
     context: Int,
+    prefill: [Int],
     _ text: TextConfiguration
   ) throws(TroikaError) {
+    guard !prefill.isEmpty, prefill.allSatisfy({ $0 > 0 }) else {
+      throw .option(name: "prefill", expected: "numbers of at least 1", got: "\(prefill)")
+    }
     guard context >= 2, context <= text.maximumPositions else {
       throw .option(
         name: "context",

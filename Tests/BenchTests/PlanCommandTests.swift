@@ -100,6 +100,24 @@ import Testing
     #expect(widest <= 80)
   }
 
+  @Test func aSumThatOverflowsIsNamedWithItsLayer() throws {
+    let demo = GoldenFolder.root.appendingPathComponent("Examples/demo")
+    let request = [
+      "--model", demo.appendingPathComponent("model").path, "--placement", "chunks=neuralEngine",
+      "--engine", "accumulate=f16", "--image", demo.appendingPathComponent("picture.png").path,
+      "--max-tokens", "2",
+    ]
+    let answer = try CommandLineTests.run(["generate"] + request + ["Describe this image"])
+    #expect(answer.code == 0)
+    #expect(answer.errors.contains("neuralEngine: text.layers."))
+    #expect(answer.errors.contains("overflowed fp16"))
+    let plan = try document(request + ["--health", "--prompt", "Describe this image"])
+    let unit = try #require((plan["health"] as? [[String: Any]])?.first)
+    #expect((unit["firstOverflow"] as? String)?.hasPrefix("text.layers.") == true)
+    let chat = try CommandLineTests.run(["chat"] + request, input: "What?\n")
+    #expect(chat.errors.contains("overflowed fp16"))
+  }
+
   @Test func placementFilesWorkEverywhere() throws {
     let path = try file("{\"base\": \"cpu\", \"text.layers.2.*\": \"reference\", \"prefill\": 8}")
     let plain = ["--max-tokens", "3", "Hello"]

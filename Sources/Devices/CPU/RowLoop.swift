@@ -265,6 +265,18 @@ struct RowStepMaker {
         }
       }
     }
+    return trailing(kernel, a, b, overwrites: overwrites)
+  }
+
+  /// An operand whose shape is the end of the result's, over and over.
+  private func trailing(
+    _ kernel: tk_binary,
+    _ a: Int,
+    _ b: Int,
+    overwrites: Bool
+  ) -> RowStep? {
+    let (output, row) = (node.id, rowCount)
+    let other = graph.nodes[b].type.shape
     let period = other.elementCount
     let trailing = Array(shape.extents.suffix(other.rank))
     guard other.extents == trailing, other.rank < shape.rank else { return nil }

@@ -14,8 +14,8 @@ extension PlanReport {
     let text = planned.model.configuration.text
     let layout = options.layout ?? planned.layout
     let context = options.context ?? planned.context
-    try Troika.check(layout: layout, context: context, text)
     let prefill = options.prefillShapes ?? planned.prefill
+    try Troika.check(layout: layout, context: context, prefill: prefill, text)
     let batch = CompiledShapes.batch(prefill, context: context)
     let registry = Registry(threads: options.threads ?? 1, engine: options.engine)
     let check = try PlacementCheck(

@@ -107,8 +107,11 @@ final class ProgramStore: @unchecked Sendable {
     var profiles: [UnitID: UnitProfile] = [:]
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)
+    // A unit whose sums are kept in fp16 rounds between the products and the softmax too.
+    let narrow = Set(profiles.filter { $0.value.numerics.accumulation == .f16 }.keys)
     let written = try graph.applying([
-      AttentionDecomposition { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
+      AttentionMasking { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
+      AttentionDecomposition { [placement] in narrow.contains(placement.unit(of: $0, in: part)) },
       // Layers of one window share their mask.
       CommonSubexpressions(),
     ])

@@ -48,6 +48,14 @@ import Testing
     #expect(all == report.programs.reduce(0) { $0 + $1.operationCount })
   }
 
+  @Test func attentionIsWrittenOutWhereSumsAreKeptInHalf() throws {
+    func operations(_ accumulation: UnitNumerics.Accumulation) throws -> Int {
+      let report = try plan("chunks=neuralEngine") { $0.engine.accumulation = accumulation }
+      return report.share(of: .neuralEngine).kept
+    }
+    #expect(try operations(.f16) > operations(.f32))
+  }
+
   @Test func theWholeBatchNeedsNoGatherOfTheLastRow() throws {
     let report = try plan("chunks=neuralEngine") { $0.sharedLayers = .all }
     #expect(report.programs.contains { $0.name == "chunk4.prefill512" })

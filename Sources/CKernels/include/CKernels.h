@@ -80,6 +80,8 @@ typedef struct {
   const void *pastKeys;   // [pastRows, groups, size], NULL without a past
   const void *pastValues;
   bool pastIsHalf;        // the past is fp16, else f32
+  const float *mask;      // [tokens, past and new rows], added to the scores; NULL without one
+  size_t maskStride;      // of one token's row: 0 where all tokens share one
   const int32_t *blocks;  // [newRows], NULL where nothing sees its whole block
   float *out;             // [tokens, heads, size]
   size_t tokens, heads, groups, size, newRows, pastRows;

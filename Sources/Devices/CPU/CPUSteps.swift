@@ -21,6 +21,7 @@ enum CPUSteps {
     switch node.op {
     case .linear: return LinearStep(node, in: graph, isHalf: isHalf)
     case .attention, .cachedAttention: return AttentionStep(node, in: graph)
+    case .maskedAttention(let scale): return MaskedAttentionStep(node, in: graph, scale: scale)
     case .bandedAttention: return BandedAttentionStep(node, in: graph)
     case .cacheUpdate: return CacheUpdateStep(node, in: graph)
     case .matmul(let transposed):
@@ -53,8 +54,12 @@ extension CPUSteps {
         && graph.nodes[node.inputs[1]].type.dtype == .f32
     default: break
     }
-    let caches =
-      if case .cachedAttention = node.op { [node.inputs[1], node.inputs[2]] } else { [Int]() }
+    let caches: [Int] =
+      switch node.op {
+      case .cachedAttention: [node.inputs[1], node.inputs[2]]
+      case .maskedAttention where node.inputs.count > 4: [node.inputs[1], node.inputs[2]]
+      default: []
+      }
     return ([node.id] + node.inputs).allSatisfy { id in
       let type = graph.nodes[id].type
       return type.dtype == .f32 || type.dtype == .i32 || isBound(type, node, graph)

@@ -119,7 +119,8 @@ extension Gemma4 {
       )
     }
     if let audio { graphs.append(try audio.encoder(frames: 4, over: weights)) }
-    let written = try graphs.map { try $0.applying([AttentionDecomposition()]) }
-    return Set((graphs + written).flatMap { $0.nodes.filter { !$0.isSource }.map(\.name) })
+    let masked = try graphs.map { try $0.applying([AttentionMasking()]) }
+    let written = try masked.map { try $0.applying([AttentionDecomposition()]) }
+    return Set((graphs + masked + written).flatMap { $0.nodes.filter { !$0.isSource }.map(\.name) })
   }
 }

@@ -98,7 +98,7 @@ struct LinearStep: CPUStep {
   private let isHalf: Bool
   var scratchOffset = 0
 
-  /// - Parameter isHalf: whether sums are kept in fp16.
+  /// A step; `isHalf` says whether sums are kept in fp16.
   init(_ node: Node, in graph: Graph, isHalf: Bool = false) {
     self.isHalf = isHalf
     self.node = node.id

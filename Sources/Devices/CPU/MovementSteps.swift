@@ -136,7 +136,7 @@ struct ReduceStep: CPUStep {
   private let isHalf: Bool
   var scratchOffset = 0
 
-  /// - Parameter isHalf: whether sums are kept in fp16.
+  /// A step; `isHalf` says whether sums are kept in fp16.
   init(_ node: Node, _ input: Node, _ kind: Reduction, _ axis: Int, isHalf: Bool) {
     self.isHalf = isHalf
     self.node = node.id

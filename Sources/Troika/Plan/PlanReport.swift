@@ -1,9 +1,9 @@
 public import Graph
 public import Models
 
-/// What a placement makes of a model: programs, segments, fallbacks, bytes. Nothing is computed.
+/// What a placement makes of a model: programs, segments, fallbacks, bytes.
 ///
-/// Operations are what a unit computes: constants, inputs, reshapes and views of constants are none.
+/// Nothing is computed. Operations are what a unit computes: constants, inputs, reshapes and views of constants are none.
 /// Masks and cache writes are host work wherever the rest of a program runs; they are counted apart
 /// and belong to no share.
 public struct PlanReport: Hashable, Sendable {

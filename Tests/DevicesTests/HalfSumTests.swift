@@ -101,6 +101,55 @@ import Testing
     #expect(table.rmsNormHalf(Array(x[..<64]).map { $0 / 200 }, nil, &y, 1, 64, 1e-6) == 0)
   }
 
+  @Test(arguments: [(TK_F16, DType.f16), (TK_INT8_BLOCK32, .int8Block32)])
+  func programsKeepTheirProductsInHalf(_ kernel: tk_format, _ format: DType) throws {
+    let (rows, depth, width) = (5, 96, 21)
+    let stored = StoredMatrix(kernel, width, depth, seed: 4)
+    let weights = MemoryWeights()
+    stored.bytes.withUnsafeBytes {
+      weights.add("w", bytes: $0, TensorType(format, [width, depth]))
+    }
+    let matrix = stored.values.map { Self.half(Float($0)) }
+    let x = Self.noise(rows * depth, 9)
+    var graph = Graph(name: "products")
+    func input(_ name: String, _ shape: Shape) -> Int {
+      graph.append(source: .input, type: TensorType(.f32, shape), name: name)
+    }
+    let left = input("x", [rows, depth])
+    let (right, turned) = (input("b", [width, depth]), input("t", [depth, width]))
+    let type = TensorType(format, [width, depth])
+    let weight = graph.append(source: .constant(.weight("w")), type: type, name: "w")
+    graph.addOutput("linear", try graph.append(.linear, [left, weight], name: "linear"))
+    let ops: [(String, Int, Bool)] = [("plain", turned, false), ("transposed", right, true)]
+    for (name, operand, transposed) in ops {
+      let op = Op.matmul(transposeRight: transposed)
+      graph.addOutput(name, try graph.append(op, [left, operand], name: name))
+    }
+    var options = EngineOptions()
+    options.accumulation = .f16
+    let unit = try EmulatedUnit(.neuralEngine(options), threads: 2)
+    let segment = Segment(unit: .neuralEngine, graph: graph)
+    let executable = try unit.compile(segment, over: weights)
+    let columns = (0..<depth).flatMap { k in (0..<width).map { matrix[$0 * depth + k] } }
+    var values = [
+      "x": try Value(x, [rows, depth]), "b": try Value(matrix, [width, depth]),
+      "t": try Value(columns, [depth, width]),
+    ]
+    for output in graph.outputs { values[output.name] = try Value(graph.nodes[output.node].type) }
+    try unit.wait(for: try executable.launch(values, after: []))
+    for name in graph.outputs.map(\.name) {
+      let got = try #require(values[name]).floats
+      for (index, value) in got.enumerated() {
+        let (row, column) = (index / width, index % width)
+        let wanted = Self.dot(
+          x[(row * depth)..<((row + 1) * depth)],
+          matrix[(column * depth)..<((column + 1) * depth)]
+        )
+        #expect(value == wanted, "\(name)")
+      }
+    }
+  }
+
   /// A program on an engine with this accumulation.
   private func run(
     _ accumulation: UnitNumerics.Accumulation,

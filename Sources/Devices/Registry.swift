@@ -7,14 +7,16 @@ public struct Registry: Sendable {
 
   /// Every unit the runtime knows.
   ///
-  /// - Parameter threads: worker threads of units on the processor.
-  public init(threads: Int) {
+  /// - Parameters:
+  ///   - threads: worker threads of units on the processor.
+  ///   - engine: switches of the neural engine.
+  public init(threads: Int, engine: EngineOptions = EngineOptions()) {
     makers = [
       .reference: { ReferenceUnit() },
       .null: { NullUnit() },
       .cpu: { try CPUUnit(threads: threads) },
       .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads) },
-      .neuralEngine: { try EmulatedUnit(.neuralEngine, threads: threads) },
+      .neuralEngine: { try EmulatedUnit(.neuralEngine(engine), threads: threads) },
     ]
   }
 

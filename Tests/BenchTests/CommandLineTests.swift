@@ -45,7 +45,7 @@ import Testing
     )
   }
 
-  @Test(arguments: ["generate", "chat", "inspect", "tokenize", "verify", "devices"])
+  @Test(arguments: ["generate", "chat", "inspect", "tokenize", "verify", "devices", "plan"])
   func everyCommandHasHelpWithAnExample(_ command: String) throws {
     let outcome = try Self.run([command, "--help"])
     #expect(outcome.code == 0)

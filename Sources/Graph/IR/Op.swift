@@ -72,7 +72,7 @@ public enum Op: Hashable, Sendable {
   /// `pastV`, `newK [T, G, E]`, `newV`, `mask` with S = R + T, keys of the past first.
   case maskedAttention(scale: Float)
 
-  /// What a query of `cachedAttention` must not see, as numbers to add to its scores: 0, or the
+  /// What a query of `cachedAttention` must not see, as numbers to add to its scores: 0 or
   /// -32768, which f16 holds with room for a score.
   ///
   /// Inputs `queryPosition [1]`, `position [1]` and perhaps `blocks [new]`, i32; result
@@ -144,9 +144,9 @@ public enum Binary: String, Hashable, Sendable, CaseIterable {
   case multiply
   /// Quotient.
   case divide
-  /// Larger value.
+  /// Larger value; NaN where either is.
   case maximum
-  /// Smaller value.
+  /// Smaller value; NaN where either is.
   case minimum
 }
 

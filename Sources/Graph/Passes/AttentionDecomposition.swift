@@ -13,6 +13,11 @@ public struct AttentionDecomposition: Pass {
   /// What the pass is called.
   public var name: String { "attention decomposition" }
 
+  /// Whether an operation's results hold what hides keys, which is large by design.
+  public static func hidesKeys(_ name: String) -> Bool {
+    name.hasSuffix(".mask") || name.hasSuffix(".masked")
+  }
+
   /// The graph with the picked attentions written out.
   public func run(_ graph: Graph) throws(GraphError) -> Graph {
     try graph.rebuilt { (result, node, inputs) throws(GraphError) in

@@ -22,6 +22,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
     .systemLibrary(name: "CNuma", pkgConfig: "numa", providers: [.apt(["libnuma-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(
       name: "CFFmpeg", pkgConfig: "libavformat",
@@ -40,7 +41,7 @@ let package = Package(
       name: "Devices", dependencies: ["Graph", "CKernels", "CGPU", "COpenBLAS", "CNuma"],
       exclude: ["GPU/Shaders"], swiftSettings: strict, plugins: ["EmbedShaders"]),
     .plugin(name: "EmbedShaders", capability: .buildTool()),
-    .target(name: "Models", dependencies: ["Graph"], swiftSettings: strict),
+    .target(name: "Models", dependencies: ["Graph", "CCrypto"], swiftSettings: strict),
     .target(name: "Media", dependencies: ["CMedia"], swiftSettings: strict),
     .target(
       name: "Troika", dependencies: ["Graph", "Devices", "Models", "Media"], swiftSettings: strict),

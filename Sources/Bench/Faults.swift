@@ -11,7 +11,7 @@ enum Faults {
     case is UsageError: .usage
     case let error as DeviceError: code(of: error)
     case let error as TroikaError: code(of: error)
-    case is SamplingError: .usage
+    case is SamplingError, is EngineOptionError: .usage
     default: .input
     }
   }

@@ -7,13 +7,14 @@ import Troika
 /// `troika inspect`: what the model would be given, or what a folder holds.
 enum InspectCommand: Command {
   static let name = "inspect"
-  static let summary = "show what the model is given of a file, or what a model folder holds"
+  static let summary = "show what the model is given of a file, or what a folder or placement holds"
   static let help = """
     usage: troika inspect FILE|DIR [OPTIONS]
 
     Decodes all that generate would use of a medium and fails where it would. The kind comes from
     the content: an animated GIF or WebP is an image (its first frame) unless --as video; a
     container without a picture track is audio. Without --model, Gemma 4 E2B's values are used.
+    A FILE.json is a placement.
 
       --as KIND        image, video or audio
       --model DIR      take patch size, budgets and sound front end from this folder
@@ -41,10 +42,7 @@ enum InspectCommand: Command {
       throw UsageError("inspect: expected a file, a folder or --context, got nothing")
     }
     let kinds = ["image", "video", "audio"]
-    let rules = VideoOptions.Sampling.allCases.map(\.rawValue)
-    if let rule = arguments["frame-sampling"], !rules.contains(rule) {
-      throw UsageError("--frame-sampling: expected one of even, reference, got '\(rule)'")
-    }
+    _ = try arguments.choice("frame-sampling", VideoOptions.Sampling.self)
     if let kind = arguments["as"], !kinds.contains(kind) {
       throw UsageError("--as: expected one of image, video, audio, got '\(kind)'")
     }
@@ -67,11 +65,14 @@ enum InspectCommand: Command {
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
       return try ModelInspection(path: path).fields
     }
+    if path.hasSuffix(".json"), arguments["as"] == nil {
+      return PlacementInspection(try PlacementFile(path: path)).fields
+    }
     let processor = try arguments["model"].map { try ModelFolder(path: $0).processor }
     let options = VideoOptions(
       fps: try arguments.number("fps", in: 0.001...1000) ?? 1,
       maxFrames: try arguments.integer("max-frames", in: 1...100_000) ?? 8,
-      sampling: arguments["frame-sampling"] == "reference" ? .reference : .even
+      sampling: try arguments.choice("frame-sampling", VideoOptions.Sampling.self) ?? .even
     )
     let inspection = MediaInspection(processor: processor, options: options)
     let kind = try arguments["as"] ?? MediaProbe.kind(path: path).rawValue
@@ -84,6 +85,8 @@ enum InspectCommand: Command {
     let name = TimelineText.pad(key, 18)
     switch value {
     case .string(let text): return name + text
+    case .array(let rows) where rows.allSatisfy({ $0.integer != nil }) && !rows.isEmpty:
+      return name + rows.map { $0.text(.compact, sortingKeys: false) }.joined(separator: " ")
     case .array(let rows):
       return rows.isEmpty
         ? name + "none"

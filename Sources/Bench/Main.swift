@@ -8,7 +8,7 @@ import Troika
 enum Main {
   static let commands: [any (Command & Sendable).Type] = [
     GenerateCommand.self, ChatCommand.self, InspectCommand.self, TokenizeCommand.self,
-    VerifyCommand.self, BundleCommand.self, DevicesCommand.self,
+    VerifyCommand.self, BundleCommand.self, PlanCommand.self, DevicesCommand.self,
   ]
 
   static func main() async {

@@ -48,6 +48,9 @@ enum Format {
     String(format: "%.\(decimals)f", value)
   }
 
+  /// Four significant digits.
+  static func significant(_ value: Double) -> String { String(format: "%.4g", value) }
+
   /// Two digits and an exponent.
   static func scientific(_ value: Double) -> String { String(format: "%.1e", value) }
 }

@@ -4,18 +4,37 @@ import Graph
 import Models
 import Troika
 
-/// The options of `generate` and `chat` that say which model runs, where, and how.
+/// The options of commands that answer requests: which model runs, where, and how.
 struct RequestOptions {
-  static let valued: Set<String> = [
-    "model", "system", "image", "video", "audio", "fps", "max-frames", "frame-sampling",
-    "placement", "gpu", "max-tokens", "context", "temperature", "top-k", "top-p", "seed",
-    "media-ple", "media-style", "threads", "chunks", "prefill", "kernels",
-  ]
+  static let valued = PlacementOptions.valued.union(generating).union(media)
+    .union(["kernels"])
   static let repeated: Set<String> = ["image", "video", "audio"]
-  static let switches: Set<String> = ["include-audio", "no-fallback", "thinking", "raw", "json"]
+  static let switches = PlacementOptions.switches.union([
+    "include-audio", "thinking", "raw", "json",
+  ])
+
+  /// Options of media and the prompt around them.
+  static let media: Set<String> = [
+    "system", "image", "video", "audio", "fps", "max-frames", "frame-sampling", "media-ple",
+    "media-style",
+  ]
+  private static let generating: Set<String> = [
+    "max-tokens", "temperature", "top-k", "top-p", "seed",
+  ]
 
   static let help = """
-      --model DIR         checkpoint folder in Hugging Face format
+    \(PlacementOptions.help)
+      --kernels NAME      avx512, avx2 or portable (the best this processor has)
+      --max-tokens N      tokens to generate at most (256)
+      --temperature T     sample in place of taking the likeliest token
+      --top-k K, --top-p P, --seed S
+    \(mediaHelp)
+      --thinking          ask the model to think
+      --raw               special tokens in the prompt count as such
+      --json              one JSON document
+    """
+
+  static let mediaHelp = """
       --system S          system turn
       --image F           picture; may be repeated, like the next two
       --video F           clip
@@ -24,44 +43,11 @@ struct RequestOptions {
       --max-frames N      frames a clip at most (8)
       --include-audio     a clip's soundtrack follows its frames
       --frame-sampling R  even (default) or reference
-      --placement P       a unit for all: cpu (default), reference, gpu, gpu:emulated,
-                          neuralEngine; mission; or KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
-                          prefill, decode, prefill.chunkN, head, or a glob over operations
-      --gpu NAME|INDEX    the Vulkan device (the best there is; see devices)
-      --no-fallback       a program that its unit refuses is an error
-      --threads N         worker threads of the cpu unit (all processors)
-      --kernels NAME      avx512, avx2 or portable (the best this processor has)
-      --chunks N,…        exclusive ends of the decoder's programs
-      --prefill N         tokens of a prefill batch at most (512)
-      --context N         positions of the caches (8192 at most by default)
-      --max-tokens N      tokens to generate at most (256)
-      --temperature T     sample in place of taking the likeliest token
-      --top-k K, --top-p P, --seed S
       --media-ple R       per-layer input of media positions: pad (default) or zero
       --media-style R     newlines around media: plain, spaced or bare (the folder's)
-      --thinking          ask the model to think
-      --raw               special tokens in the prompt count as such
-      --json              one JSON document
     """
 
   let arguments: Arguments
-
-  /// Where each part runs.
-  func placement() throws -> Placement {
-    try Placement(parsing: arguments["placement"] ?? "auto")
-  }
-
-  /// How the model is loaded.
-  func load() throws -> Troika.LoadOptions {
-    Troika.LoadOptions(
-      placement: try placement(),
-      context: try arguments.integer("context", in: 2...(1 << 24)),
-      prefillBatch: try arguments.integer("prefill", in: 1...(1 << 20)) ?? 512,
-      threads: try Options.threads(arguments),
-      gpu: Options.gpu(arguments),
-      allowsFallback: !arguments.has("no-fallback")
-    )
-  }
 
   /// Loads the model, cuts checked against it.
   func loadModel() async throws -> Troika {
@@ -71,19 +57,17 @@ struct RequestOptions {
       }
       try CPUUnit.useKernels(kernels)
     }
-    var options = try load()
-    let path = try arguments.required("model")
-    if arguments["chunks"] != nil {
-      let folder = try ModelFolder(path: path)
-      options.layout = try Options.layout(arguments, folder.model.configuration.text)
-    }
-    return try await Troika.load(model: URL(fileURLWithPath: path), options: options)
+    let options = try PlacementOptions(arguments)
+    return try await Troika.load(
+      model: URL(fileURLWithPath: try options.path()),
+      options: try options.load()
+    )
   }
 
   /// How answers are made.
-  func generation() throws -> GenerationOptions {
+  func generation(maxTokens: Int = 256) throws -> GenerationOptions {
     GenerationOptions(
-      maxTokens: try arguments.integer("max-tokens", in: 1...(1 << 20)) ?? 256,
+      maxTokens: try arguments.integer("max-tokens", in: 1...(1 << 20)) ?? maxTokens,
       sampling: SamplingOptions(
         temperature: try arguments.number("temperature", in: 0...100),
         topK: try arguments.integer("top-k", in: 0...(1 << 24)),

@@ -14,14 +14,12 @@ enum VerifyCommand: Command {
     and case. Each stage starts from this program's own previous stage. Exit code 0 only if all
     checks hold.
 
-      --model DIR        checkpoint folder
-      --goldens DIR      folder with manifest.json and the goldens
-      --placement P      cpu (default), reference, or vision=UNIT,chunks=UNIT,…
-      --stage S          \(Verification.stages.joined(separator: " "));
-                         may be repeated
-      --gpu NAME|INDEX   the Vulkan device (the best there is; see devices)
-      --threads N        worker threads of the cpu unit
-      --json             one JSON document
+      --goldens DIR       folder with manifest.json and the goldens
+      --stage S           \(Verification.stages.prefix(6).joined(separator: " "))
+                          \(Verification.stages.dropFirst(6).joined(separator: " "));
+                          may be repeated
+      --json              one JSON document
+    \(PlacementOptions.help)
 
     Example:
       troika verify --model goldens/model --goldens goldens --stage text
@@ -30,20 +28,26 @@ enum VerifyCommand: Command {
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: ["model", "goldens", "placement", "stage", "threads", "gpu"],
+      valued: PlacementOptions.valued.union(["goldens", "stage"]).subtracting(["context"]),
       repeated: ["stage"],
-      switches: ["json"]
+      switches: PlacementOptions.switches.union(["json"])
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
-    let placement = try Placement(parsing: arguments["placement"] ?? "auto")
+    let options = try PlacementOptions(arguments)
+    let load = try options.load()
     let verification = try Verification(
-      model: try arguments.required("model"),
+      model: try options.path(),
       goldens: try arguments.required("goldens"),
-      placement: placement,
+      placement: load.placement,
       registry: Registry(
         threads: try Options.threads(arguments),
-        gpu: Options.gpu(arguments)
-      )
+        engine: load.engine,
+        gpu: load.gpu
+      ),
+      layout: load.layout,
+      prefill: load.prefillShapes,
+      sharedLayers: load.sharedLayers,
+      allowsFallback: load.allowsFallback
     )
     for warning in verification.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
@@ -59,9 +63,11 @@ enum VerifyCommand: Command {
     let gated = checks.filter(\.isGated)
     let holding = gated.count(where: \.holds)
     if isJSON {
-      Output.line(json(checks, missing: verification.missing).text(.indented, sortingKeys: false))
+      let document = json(checks, verification)
+      Output.line(document.text(.indented, sortingKeys: false))
     } else {
       for stage in verification.missing { Output.line("\(stage): not run, the set lacks its file") }
+      for unit in verification.health { Output.line(unit.summary) }
       Output.line(verdict(gated, holding: holding))
     }
     return holding == gated.count && !gated.isEmpty ? .done : .failed
@@ -92,7 +98,7 @@ enum VerifyCommand: Command {
 
   private static func short(_ value: Double) -> String { Format.scientific(value) }
 
-  private static func json(_ checks: [Check], missing: [String]) -> JSONValue {
+  private static func json(_ checks: [Check], _ verification: Verification) -> JSONValue {
     let rows = checks.map { check in
       JSONValue.object(
         fields: [
@@ -109,7 +115,8 @@ enum VerifyCommand: Command {
       fields: [
         ("checks", .array(rows)), ("holding", .integer(checks.count { $0.isGated && $0.holds })),
         ("total", .integer(checks.count(where: \.isGated))),
-        ("missing", .array(missing.map { .string($0) })),
+        ("missing", .array(verification.missing.map { .string($0) })),
+        ("health", .array(verification.health.map { .string($0.summary) })),
       ])
   }
 }

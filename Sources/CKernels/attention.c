@@ -62,6 +62,27 @@ static void pack_keys(void *context, int task, int worker) {
   }
 }
 
+void tk_masked_range(const tk_attention *p, size_t token, size_t *from, size_t *to) {
+  const float *mask = p->mask + token * p->maskStride;
+  size_t keys = p->pastRows + p->newRows, first = 0, last = keys;
+  while (first < keys && mask[first] < TK_HIDDEN) first++;
+  while (last > first && mask[last - 1] < TK_HIDDEN) last--;
+  bool seesNone = first == keys;
+  *from = seesNone ? 0 : first;
+  *to = seesNone ? keys : last;
+}
+
+/// Adds a mask: column c of the scores is query `first + c`.
+static void add_mask(const attention_job *job, float *scores, size_t from, size_t keys,
+                     size_t first, size_t columns) {
+  const tk_attention *p = job->p;
+  size_t heads = p->heads / p->groups, width = (size_t)job->kernels->tileColumns;
+  for (size_t c = 0; c < columns; c++) {
+    const float *mask = p->mask + (first + c) / heads * p->maskStride + from;
+    for (size_t k = 0; k < keys; k++) scores[k * width + c] += mask[k];
+  }
+}
+
 /// Hides what a query must not see: column c of the scores is query `first + c`.
 static void mask(const attention_job *job, float *scores, size_t from, size_t keys, size_t first,
                  size_t columns) {
@@ -93,6 +114,16 @@ static void visible(const attention_job *job, size_t first, size_t columns, size
   size_t heads = p->heads / p->groups;
   *from = 0;
   *to = job->keys;
+  if (p->mask) {
+    *from = job->keys;
+    *to = 0;
+    for (size_t token = first / heads; token <= (first + columns - 1) / heads; token++) {
+      size_t low, high;
+      tk_masked_range(p, token, &low, &high);
+      *from = min_size(*from, low);
+      if (high > *to) *to = high;
+    }
+  }
   if (!p->causal) return;
   int64_t lowest = p->queryPosition + (int64_t)(first / heads);
   int64_t highest = p->queryPosition + (int64_t)((first + columns - 1) / heads);
@@ -127,6 +158,7 @@ static void attend_task(void *context, int task, int worker) {
                   job->packedKeys + (group * job->keyTiles + k / tileRows) * size * tileRows,
                   tileRows, query, width, scores + (k - from) * width, width, false);
   if (p->causal) mask(job, scores, from, to - from, first, columns);
+  if (p->mask) add_mask(job, scores, from, to - from, first, columns);
   kernels->columnSoftmax(scores, to - from, inverse);
   const float *values = job->values + (group * job->keys + from) * size;
   for (size_t e = 0; e < size; e += tileRows)

@@ -33,6 +33,12 @@ bool tk_attends_few(const tk_kernels *kernels, const tk_attention *p) {
 static void seen(const tk_attention *p, size_t token, int64_t *from, int64_t *to) {
   *from = tk_first_position(p);
   *to = p->position + (int64_t)p->newRows;
+  if (p->mask) {
+    size_t low, high;
+    tk_masked_range(p, token, &low, &high);
+    *from = (int64_t)low;
+    *to = (int64_t)high;
+  }
   if (!p->causal) return;
   int64_t own = p->queryPosition + (int64_t)token;
   if (own + 1 < *to) *to = own + 1;
@@ -135,6 +141,11 @@ static void range_task(void *context, int task, int worker) {
     if (!keys) continue;
     const float *query = job->query + (token * p->heads + group * job->heads + h) * p->size;
     score(job, &k, &v, query, heads, group, from, keys, scores);
+    if (p->mask) {
+      const float *mask = p->mask + token * p->maskStride + from;
+      for (size_t i = 0; i < heads; i++)
+        for (size_t k = 0; k < keys; k++) scores[i * RANGE_KEYS + k] += mask[k];
+    }
     for (size_t i = 0; i < heads; i++)
       job->kernels->exponents(scores + i * RANGE_KEYS, keys, peaks + 2 * i, peaks + 2 * i + 1);
     for (size_t k = 0; k < keys; k++)

@@ -30,6 +30,8 @@ static void unary(tk_unary kind, const float *x, float *y, size_t count) {
 }
 
 static void affine(const float *x, float *y, float scale, float offset, size_t count) {
+  // Two roundings on every instruction set.
+#pragma clang fp contract(off)
   EACH(splat(scale) * v + splat(offset));
 }
 static void clamp(const float *x, float *y, float lower, float upper, size_t count) {
@@ -63,8 +65,8 @@ INLINE vec pair(tk_binary kind, vec a, vec b) {
     case TK_SUBTRACT: return a - b;
     case TK_MULTIPLY: return a * b;
     case TK_DIVIDE: return a / b;
-    case TK_MAXIMUM: return max_(a, b);
-    case TK_MINIMUM: return min_(a, b);
+    case TK_MAXIMUM: return select_(b == b, max_(a, b), b);
+    case TK_MINIMUM: return select_(b == b, min_(a, b), b);
   }
   return a;
 }

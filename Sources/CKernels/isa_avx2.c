@@ -8,8 +8,8 @@
 #define TABLE_NAME "avx2"
 #include "vector.h"
 #include "body_rows.h"
-#include "body_half.h"
 #include "body_tiles.h"
+#include "body_half.h"
 #include "body_formats.h"
 #include "body_dot.h"
 #pragma clang attribute pop

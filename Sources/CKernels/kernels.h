@@ -11,6 +11,9 @@ enum { TK_DOT_ROWS = 4 };
 /// Most activation rows for which that form is the faster one: it reads the weights as they are.
 enum { TK_DOT_LIMIT = 40 };
 
+/// Activation rows that a tile of fp16 sums takes at once.
+enum { TK_HALF_ROWS = 4 };
+
 typedef struct {
   tk_rows rows;
   int tileRows;     // rows of a register tile
@@ -35,6 +38,10 @@ typedef struct {
   /// asks for the rows of `next` meanwhile, which lie like those of `w`.
   void (*dotRows)(const float *x, size_t stride, size_t rows, const float *w, size_t wStride,
                   size_t count, size_t depth, const float *next, float *y, size_t yStride);
+  /// `c[i, j]` continued in fp16 by `x[i · stride + k] · b[k · tileColumns + j]` for k in order, i
+  /// below `rows`, at most TK_HALF_ROWS; c is `[rows, tileColumns]`.
+  void (*halfTile)(int rows, size_t depth, const float *x, size_t stride, const float *b,
+                   float *c);
   /// Turns numbers into `exp(x - peak)`; gives the peak, 0 where all are -∞, and the sum.
   void (*exponents)(float *x, size_t count, float *peak, float *sum);
   /// Softmax over the rows of `s [keys, tileColumns]`, one problem a column; 1 / sum in `inverse`.

@@ -143,7 +143,16 @@ INLINE vec softplus_(vec x) {
   return select_(x == x, result, x);
 }
 INLINE vec sigmoid_(vec x) { return splat(1.f) / (splat(1.f) + exp_bounded_(-x)); }
-INLINE vec tanh_(vec x) { return splat(1.f) - splat(2.f) / (exp_bounded_(x + x) + splat(1.f)); }
+/// Hyperbolic tangent within a few units in the last place: a polynomial where 1 - … would cancel.
+INLINE vec tanh_(vec x) {
+  vec far = splat(1.f) - splat(2.f) / (exp_bounded_(x + x) + splat(1.f));
+  vec z = x * x, p = splat(-5.70498872745e-3f);
+  p = fma_(p, z, splat(2.06390887954e-2f));
+  p = fma_(p, z, splat(-5.37397155531e-2f));
+  p = fma_(p, z, splat(1.33314422036e-1f));
+  p = fma_(p, z, splat(-3.33332819422e-1f));
+  return select_(max_(x, -x) < splat(0.625f), fma_(p * z, x, x), far);
+}
 INLINE vec gelu_(vec x) {
   vec u = x * splat(1.5957691216f) * fma_(x * x, splat(0.044715f), splat(1.f));
   return select_(u < splat(-87.f), splat(0), x * sigmoid_(u));

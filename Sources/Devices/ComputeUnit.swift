@@ -13,6 +13,11 @@ public protocol ComputeUnit: Sendable {
   /// - Throws: where an operation is declined or a constant cannot be read.
   func compile(_ segment: Segment, over source: any WeightSource) throws -> any Executable
 
+  /// What a segment would take of memory; nothing is read or computed.
+  ///
+  /// - Throws: where an operation is declined.
+  func footprint(of segment: Segment) throws -> Footprint
+
   /// Copies a value once the moments have come.
   func copy(_ source: Value, to target: Value, after: [Moment]) -> Moment
 
@@ -22,10 +27,29 @@ public protocol ComputeUnit: Sendable {
   func wait(for moment: Moment) throws
 }
 
+/// Memory of a compiled segment beside its bindings and the weights it reads where they lie.
+public struct Footprint: Hashable, Sendable {
+  /// Bytes of intermediate results while it runs.
+  public var arenaByteCount = 0
+  /// Bytes of constants that are kept in another format than the one they are stored in.
+  public var constantByteCount = 0
+
+  /// Nothing.
+  public init() {}
+
+  /// The bytes of both.
+  public static func + (left: Footprint, right: Footprint) -> Footprint {
+    var sum = left
+    sum.arenaByteCount += right.arenaByteCount
+    sum.constantByteCount += right.constantByteCount
+    return sum
+  }
+}
+
 /// A segment that is ready to launch.
 public protocol Executable: Sendable {
-  /// Bytes of intermediate results.
-  var arenaByteCount: Int { get }
+  /// What it takes of memory.
+  var footprint: Footprint { get }
 
   /// Runs the segment once the moments have come; returns at once.
   ///
@@ -43,6 +67,9 @@ extension ComputeUnit {
   public func allocate(byteCount: Int) throws(DeviceError) -> Buffer {
     try Buffer(byteCount: byteCount)
   }
+
+  /// Nothing, for units that keep no memory of their own.
+  public func footprint(of segment: Segment) throws -> Footprint { Footprint() }
 
   /// Blocks until a moment has come.
   ///

@@ -35,8 +35,8 @@ public final class Program: Sendable {
     }
   }
 
-  /// Bytes of intermediate results of all segments.
-  public var arenaByteCount: Int { executables.reduce(0) { $0 + $1.arenaByteCount } }
+  /// Memory of all segments.
+  public var footprint: Footprint { executables.reduce(Footprint()) { $0 + $1.footprint } }
 
   /// Runs the program once the moments have come; returns at once.
   ///

@@ -9,16 +9,41 @@ public struct Registry: Sendable {
   ///
   /// - Parameters:
   ///   - threads: worker threads of units on the processor.
+  ///   - engine: switches of the neural engine.
   ///   - gpu: which Vulkan device, and how it is used.
-  public init(threads: Int, gpu: GPUOptions = GPUOptions()) {
+  public init(
+    threads: Int,
+    engine: EngineOptions = EngineOptions(),
+    gpu: GPUOptions = GPUOptions()
+  ) {
     makers = [
       .reference: { ReferenceUnit() },
       .null: { NullUnit() },
       .gpu: { try GPUUnit(gpu) },
       .cpu: { try CPUUnit(threads: threads) },
       .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads) },
-      .neuralEngine: { try EmulatedUnit(.neuralEngine, threads: threads) },
+      .neuralEngine: { try EmulatedUnit(.neuralEngine(engine), threads: threads) },
     ]
+  }
+
+  /// The units as plans need them: what they run, and nothing made to run it. A Vulkan device that is
+  /// not here is planned by the rules that all of them share.
+  ///
+  /// - Parameters:
+  ///   - threads: worker threads of units on the processor.
+  ///   - engine: switches of the neural engine.
+  ///   - gpu: which Vulkan device.
+  public init(planningWith threads: Int, engine: EngineOptions, gpu: GPUOptions) {
+    self.init(threads: threads, engine: engine, gpu: gpu)
+    var options = gpu
+    options.testsItself = false
+    makers[.gpu] = { [options] in
+      do {
+        return try GPUUnit(options)
+      } catch DeviceError.unavailable where options.device == nil {
+        return PaperUnit(profile: GPUProfile.onPaper)
+      }
+    }
   }
 
   /// The units that exist here.

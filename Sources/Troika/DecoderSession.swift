@@ -30,16 +30,12 @@ final class DecoderSession {
 
   let store: ProgramStore
   let text: TextDecoder
-  let layout: ChunkLayout
-  let placement: Placement
   let context: Int
   let batch: Int
   private(set) var position = 0
   /// One past the last position ever written; rows of a ring behind it may be of any age.
   private var written = 0
-  private let slidingRows: Int
-  private let cacheFormat: DType
-  private let sharedLayers: TextDecoder.SharedLayers
+  private let programs: DecoderPrograms
   /// Token counts that programs exist for; empty where any count does.
   private let fixedShapes: [Int]
   private var caches: [String: Value] = [:]
@@ -55,21 +51,22 @@ final class DecoderSession {
     sharedLayers: TextDecoder.SharedLayers = .last
   ) throws {
     self.fixedShapes = fixedShapes
-    self.sharedLayers = sharedLayers
     self.store = store
     self.text = text
-    self.layout = layout
-    self.placement = placement
     self.context = context
     self.batch = batch
-    // Programs of fixed shapes hold the window alone; where any shape will do a batch more lets a
-    // conversation step back.
-    let slack = fixedShapes.isEmpty ? batch : 0
-    slidingRows = min(context, text.configuration.slidingWindow + slack)
-    cacheFormat = try store.cacheFormat(chunks: layout.ranges.count)
-    let shape = shape(layout.ranges[0], tokens: 1, rows: .all, isLast: false)
+    programs = try DecoderPrograms(
+      in: store,
+      text: text,
+      layout: layout,
+      placement: placement,
+      context: context,
+      batch: batch,
+      hasFixedShapes: !fixedShapes.isEmpty,
+      sharedLayers: sharedLayers
+    )
     for layer in text.configuration.owningLayers {
-      let type = text.cacheType(layer: layer, in: shape)
+      let type = programs.cacheType(layer: layer)
       caches["layers.\(layer).keys"] = try Value(type)
       caches["layers.\(layer).values"] = try Value(type)
     }
@@ -82,7 +79,7 @@ final class DecoderSession {
   ///
   /// - Returns: whether the caches still hold what the window before it needs.
   func rewind(to position: Int) -> Bool {
-    let lost = written - slidingRows
+    let lost = written - programs.slidingRows
     let needed = position - text.configuration.slidingWindow + 1
     guard position <= self.position, position == 0 || lost <= max(needed, 0) else { return false }
     self.position = position
@@ -110,25 +107,12 @@ final class DecoderSession {
     var result = Result()
     var values = try embed(rows.padded(to: tokens), count: count, &result)
     values.merge(caches) { current, _ in current }
-    var isNarrow = false
-    let first = text.configuration.firstSharedLayer
-    for (index, range) in layout.ranges.enumerated() {
-      let isShared = range.lowerBound >= first && sharedLayers == .last
-      if wanted == .none, isShared { break }
-      if wanted == .last, isShared, !isNarrow, tokens > 1 {
-        try narrow(&values, count: count)
-        isNarrow = true
-      }
-      let shape = shape(
-        range,
-        tokens: isNarrow ? 1 : tokens,
-        rows: isNarrow ? .all : wanted,
-        isLast: index == layout.ranges.count - 1 && joinsHead(phase)
-      )
-      let program = try store.program(.chunk(index + 1, shape, phase, taps: taps))
+    for launch in programs.launches(tokens: tokens, wanted: wanted, phase) {
+      if launch.narrows { try narrow(&values, count: count) }
+      let program = try store.program(.chunk(launch.chunk, launch.shape, phase, taps: taps))
       try run(program, &values, taps, &result)
     }
-    if wanted != .none, !joinsHead(phase), var hidden = values["hidden"] {
+    if wanted != .none, !programs.joinsHead(phase), var hidden = values["hidden"] {
       if wanted == .last, hidden.type.shape[0] > 1 {
         hidden = hidden.rows(count - 1, count: 1)
         values["hidden"] = hidden
@@ -144,28 +128,6 @@ final class DecoderSession {
     position += count
     written = max(written, position)
     return result
-  }
-
-  private func shape(
-    _ range: Range<Int>,
-    tokens: Int,
-    rows: TextDecoder.Rows,
-    isLast: Bool
-  ) -> TextDecoder.ChunkShape {
-    TextDecoder.ChunkShape(
-      layers: range,
-      tokens: tokens,
-      rows: tokens == 1 && rows == .last ? .all : rows,
-      sharedLayers: tokens == 1 && rows != .none ? .last : sharedLayers,
-      slidingCacheRows: slidingRows,
-      fullCacheRows: context,
-      cacheType: cacheFormat,
-      includesHead: isLast && rows != .none
-    )
-  }
-
-  private func joinsHead(_ phase: Part.Phase) -> Bool {
-    placement.unit(of: .head(phase)) == placement.unit(of: .chunk(layout.ranges.count, phase))
   }
 
   private func embed(

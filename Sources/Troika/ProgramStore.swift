@@ -13,6 +13,8 @@ public struct Fallback: Hashable, Sendable {
   public let wanted: UnitID
   /// The rule that sent it away, with its source.
   public let reason: String
+  /// The operation's index in the program.
+  let id: Int
 }
 
 /// Compiled programs of one model and placement, made when first needed and kept.
@@ -69,7 +71,7 @@ final class ProgramStore: @unchecked Sendable {
     }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[key] = program
-    forecast.add(program)
+    forecast.add(program.graph, program.footprint)
     order.append(key)
     return program
   }
@@ -105,8 +107,11 @@ final class ProgramStore: @unchecked Sendable {
     var profiles: [UnitID: UnitProfile] = [:]
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)
+    // A unit whose sums are kept in fp16 rounds between the products and the softmax too.
+    let narrow = Set(profiles.filter { $0.value.numerics.accumulation == .f16 }.keys)
     let written = try graph.applying([
-      AttentionDecomposition { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
+      AttentionMasking { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
+      AttentionDecomposition { [placement] in narrow.contains(placement.unit(of: $0, in: part)) },
       // Layers of one window share their mask.
       CommonSubexpressions(),
     ])
@@ -120,7 +125,13 @@ final class ProgramStore: @unchecked Sendable {
       }
       units[node.id] = .cpu
       fallbacks.append(
-        Fallback(program: graph.name, node: node.name, wanted: wanted, reason: reason)
+        Fallback(
+          program: graph.name,
+          node: node.name,
+          wanted: wanted,
+          reason: reason,
+          id: node.id
+        )
       )
     }
     // A view of a constant belongs to whoever reads it.

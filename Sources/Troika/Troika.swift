@@ -21,8 +21,13 @@ public final class Troika: Sendable {
     public var layout: ChunkLayout?
     /// Positions of the caches; nil for the bundle's, else the model's maximum, at most 8192.
     public var context: Int?
-    /// Tokens of a prefill batch at most.
-    public var prefillBatch: Int
+    /// Token counts of prefill programs: fixed-shape units compile these and 1, others take the
+    /// largest as the batch; nil for the bundle's, else 64 and 512.
+    public var prefillShapes: [Int]?
+    /// For which positions of a prompt the layers run that own no keys and values.
+    public var sharedLayers: TextDecoder.SharedLayers
+    /// Switches of the neural engine.
+    public var engine: EngineOptions
     /// Worker threads of the processor unit; nil for all processors.
     public var threads: Int?
     /// Which Vulkan device the `gpu` unit is, and how it is used.
@@ -35,7 +40,9 @@ public final class Troika: Sendable {
       placement: Placement = Placement(),
       layout: ChunkLayout? = nil,
       context: Int? = nil,
-      prefillBatch: Int = 512,
+      prefillShapes: [Int]? = nil,
+      sharedLayers: TextDecoder.SharedLayers = .last,
+      engine: EngineOptions = EngineOptions(),
       threads: Int? = nil,
       gpu: GPUOptions = GPUOptions(),
       allowsFallback: Bool = true
@@ -43,7 +50,9 @@ public final class Troika: Sendable {
       self.placement = placement
       self.layout = layout
       self.context = context
-      self.prefillBatch = prefillBatch
+      self.prefillShapes = prefillShapes
+      self.sharedLayers = sharedLayers
+      self.engine = engine
       self.threads = threads
       self.gpu = gpu
       self.allowsFallback = allowsFallback
@@ -66,6 +75,7 @@ public final class Troika: Sendable {
   private let shapes: CompiledShapes
   private let batch: Int
   private let registry: Registry
+  private let sharedLayers: TextDecoder.SharedLayers
 
   private init(path: String, _ options: LoadOptions) throws {
     let start = MonotonicClock.nanoseconds
@@ -73,35 +83,19 @@ public final class Troika: Sendable {
     let text = folder.model.configuration.text
     layout = options.layout ?? folder.layout
     context = options.context ?? folder.context
-    guard context >= 2, context <= text.maximumPositions else {
-      throw TroikaError.option(
-        name: "context",
-        expected: "2 to \(text.maximumPositions)",
-        got: "\(context)"
-      )
-    }
-    guard layout.ranges.last?.upperBound == text.layers.count else {
-      throw TroikaError.option(
-        name: "chunks",
-        expected: "a last end of \(text.layers.count)",
-        got: "\(layout.ranges.last?.upperBound ?? 0)"
-      )
-    }
-    guard options.prefillBatch >= 1 else {
-      throw TroikaError.option(
-        name: "prefill",
-        expected: "at least 1",
-        got: "\(options.prefillBatch)"
-      )
-    }
-    batch = min(options.prefillBatch, context)
+    sharedLayers = options.sharedLayers
+    let prefill = options.prefillShapes ?? folder.prefill
+    try Self.check(layout: layout, context: context, prefill: prefill, text)
+    batch = CompiledShapes.batch(prefill, context: context)
     registry = Registry(
       threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount,
+      engine: options.engine,
       gpu: options.gpu
     )
     let check = try PlacementCheck(
       options.placement,
-      folder: folder,
+      model: folder.model,
+      weights: folder.weights,
       layout: layout,
       registry: registry,
       allowsFallback: options.allowsFallback
@@ -112,6 +106,7 @@ public final class Troika: Sendable {
       placement,
       layout: layout,
       registry: registry,
+      prefill: prefill,
       batch: batch
     )
     store = ProgramStore(
@@ -121,6 +116,34 @@ public final class Troika: Sendable {
       placement: placement
     )
     loadNanoseconds = MonotonicClock.nanoseconds - start
+  }
+
+  /// Checks cuts, context and token counts against a model.
+  ///
+  /// - Throws: `TroikaError.option` naming what does not fit.
+  static func check(
+    layout: ChunkLayout,
+    context: Int,
+    prefill: [Int],
+    _ text: TextConfiguration
+  ) throws(TroikaError) {
+    guard !prefill.isEmpty, prefill.allSatisfy({ $0 > 0 }) else {
+      throw .option(name: "prefill", expected: "numbers of at least 1", got: "\(prefill)")
+    }
+    guard context >= 2, context <= text.maximumPositions else {
+      throw .option(
+        name: "context",
+        expected: "2 to \(text.maximumPositions)",
+        got: "\(context)"
+      )
+    }
+    guard layout.ranges.last?.upperBound == text.layers.count else {
+      throw .option(
+        name: "chunks",
+        expected: "a last end of \(text.layers.count)",
+        got: "\(layout.ranges.last?.upperBound ?? 0)"
+      )
+    }
   }
 
   /// Loads a bundle or a checkpoint folder in Hugging Face format; weights are mapped, not read.
@@ -161,18 +184,21 @@ public final class Troika: Sendable {
       placement: placement,
       context: context,
       batch: batch,
-      fixedShapes: shapes.tokens
+      fixedShapes: shapes.tokens,
+      sharedLayers: sharedLayers
     )
   }
 
+  /// What became of the numbers of the units that store fp16, since the model was loaded.
+  public var health: [UnitHealth] { registry.health(of: placement.units) }
+
   /// Says which operation of an fp16 unit left the range of its numbers first, if any did.
   func addHealth(to response: inout Response) {
-    for name in placement.units {
-      guard let unit = try? registry.unit(name) as? EmulatedUnit,
-        let entry = unit.health.firstUnhealthy
-      else { continue }
+    for unit in health {
+      guard let first = unit.firstUnhealthy else { continue }
       response.warnings.append(
-        "\(name): \(entry.name): \(entry.overflows) results overflowed fp16, \(entry.nans) are NaN"
+        "\(unit.unit): \(first.name): \(first.overflows) results overflowed fp16, "
+          + "\(first.nans) are NaN"
       )
     }
   }

@@ -24,8 +24,13 @@ import Testing
       ?? folder.appendingPathComponent("troika")
   }()
 
-  static func run(_ arguments: [String], input: String = "") throws -> Outcome {
+  static func run(
+    _ arguments: [String],
+    input: String = "",
+    environment: [String: String] = [:]
+  ) throws -> Outcome {
     let process = Process()
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.executableURL = executable
     process.arguments = arguments
     let (output, errors, source) = (Pipe(), Pipe(), Pipe())
@@ -45,7 +50,7 @@ import Testing
     )
   }
 
-  @Test(arguments: ["generate", "chat", "inspect", "tokenize", "verify", "devices"])
+  @Test(arguments: ["generate", "chat", "inspect", "tokenize", "verify", "devices", "plan"])
   func everyCommandHasHelpWithAnExample(_ command: String) throws {
     let outcome = try Self.run([command, "--help"])
     #expect(outcome.code == 0)
@@ -65,7 +70,6 @@ import Testing
     (["generate", "--model", GoldenFolder.model, "--chunks", "3,5", "hi"], 64),
     (["generate", "--model", GoldenFolder.model, "--context", "4", "hello there you"], 65),
     (["generate", "--model", GoldenFolder.model, "--kernels", "sse9", "hi"], 64),
-    (["generate", "--model", GoldenFolder.model, "--no-fallback", "--placement", "gpu", "hi"], 69),
     (["generate", "--model", GoldenFolder.model, "--placement", "chunk9=reference", "hi"], 65),
     (["generate", "--model", GoldenFolder.model, "--placement", "nosuch.*=reference", "hi"], 65),
     (["generate", "--model", GoldenFolder.model, "--trace", "/nonexistent/x", "hi"], 65),

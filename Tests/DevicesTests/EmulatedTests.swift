@@ -101,16 +101,20 @@ import Testing
       $0.name.contains("attention") || $0.name.hasPrefix("cached")
     }
   )
-  func attentionWrittenOutIsTheSame(_ problem: OpProblem) throws {
+  func attentionMaskedAndWrittenOutIsTheSame(_ problem: OpProblem) throws {
     guard !problem.name.hasPrefix("banded") else { return }
-    let written = try problem.graph.applying([AttentionDecomposition()])
-    #expect(!written.nodes.contains { ["attention", "cachedAttention"].contains($0.op.kind) })
-    let copy = problem.replacing(written)
+    let masked = try problem.graph.applying([AttentionMasking()])
+    let written = try masked.applying([AttentionDecomposition()])
+    #expect(!masked.nodes.contains { $0.op.kind == "cachedAttention" })
+    #expect(!written.nodes.contains { $0.op.kind.lowercased().hasSuffix("dattention") })
     let expected = try ConformanceTests.run(problem, on: ReferenceUnit())
-    for unit in [ReferenceUnit() as any ComputeUnit, try CPUUnit(threads: 2)] {
-      let got = try ConformanceTests.run(copy, on: unit)
-      let worst = zip(expected, got).reduce(Float(0)) { max($0, abs($1.0 - $1.1)) }
-      #expect(got.count == expected.count && worst < 2e-5, "\(worst)")
+    for graph in [masked, written] {
+      let copy = problem.replacing(graph)
+      for unit in [ReferenceUnit() as any ComputeUnit, try CPUUnit(threads: 2)] {
+        let got = try ConformanceTests.run(copy, on: unit)
+        let worst = zip(expected, got).reduce(Float(0)) { max($0, abs($1.0 - $1.1)) }
+        #expect(got.count == expected.count && worst < 2e-5, "\(worst)")
+      }
     }
   }
 

@@ -115,6 +115,8 @@ struct KernelAttentionTests {
                     pastKeys: c.pastRows > 0 ? pastK.baseAddress : nil,
                     pastValues: c.pastRows > 0 ? pastV.baseAddress : nil,
                     pastIsHalf: pastIsHalf,
+                    mask: nil,
+                    maskStride: 0,
                     blocks: c.blocks == nil ? nil : blocks.baseAddress,
                     out: out.baseAddress,
                     tokens: c.tokens,

@@ -138,6 +138,9 @@ import Troika
     let bundle = try TemporaryBundle(of: Self.folder.path + "/model", weights)
     let wrong = try await Self.differing("cpu", model: bundle.url)
     let count = try Self.items().count
+    print(
+      "demo model, \(weights.rawValue) bundle: \(count - wrong.count) of \(count) answers equal"
+    )
     #expect(wrong.count * 100 <= count * percent, "\(wrong.joined(separator: "\n"))")
   }
 }

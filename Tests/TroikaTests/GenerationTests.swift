@@ -23,7 +23,7 @@ import Troika
         placement: try Placement(parsing: placement),
         layout: ends.flatMap { ChunkLayout(ends: $0, layerCount: 10) },
         context: context,
-        prefillBatch: batch,
+        prefillShapes: [batch],
         threads: 2
       )
     )

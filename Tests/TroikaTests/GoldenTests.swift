@@ -45,6 +45,16 @@ import Testing
     #expect(failures.isEmpty, "\(failures.first.map { "\($0)" } ?? "")")
   }
 
+  @Test(
+    .enabled(if: (try? Registry(threads: 1).unit(.gpu)) != nil, "did not run: no Vulkan device"),
+    arguments: ["vision=gpu", "audio=gpu", "gpu", "mission"]
+  )
+  func vulkanPlacementsHoldTheirGates(_ placement: String) throws {
+    let (count, failures) = try Self.failures(placement)
+    #expect(count == 520)
+    #expect(failures.isEmpty, "\(failures.first.map { "\($0)" } ?? "")")
+  }
+
   @Test func aDamagedGoldenIsRefused() throws {
     let copy = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.copyItem(atPath: GoldenFolder.tiny, toPath: copy.path)

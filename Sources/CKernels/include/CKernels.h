@@ -62,6 +62,14 @@ size_t tk_linear_scratch(const tk_pool *pool, size_t rows, const tk_matrix *weig
 void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weight,
                const float *bias, float *y, void *scratch);
 
+/// Scratch bytes that `tk_linear_half` needs.
+size_t tk_linear_half_scratch(const tk_pool *pool);
+
+/// The same product with each sum kept in fp16: `s = fp16(fp32(x[r, k] · fp16(weight[n, k]) + s))`
+/// for k in order; the bias is added in f32. `x` holds numbers that fp16 keeps.
+void tk_linear_half(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weight,
+                    const float *bias, float *y, void *scratch);
+
 // MARK: - Attention
 
 /// Queries over one run of keys, or over a ring of past keys and a run of new ones.
@@ -72,6 +80,8 @@ typedef struct {
   const void *pastKeys;   // [pastRows, groups, size], NULL without a past
   const void *pastValues;
   bool pastIsHalf;        // the past is fp16, else f32
+  const float *mask;      // [tokens, past and new rows], added to the scores; NULL without one
+  size_t maskStride;      // of one token's row: 0 where all tokens share one
   const int32_t *blocks;  // [newRows], NULL where nothing sees its whole block
   float *out;             // [tokens, heads, size]
   size_t tokens, heads, groups, size, newRows, pastRows;
@@ -115,7 +125,7 @@ typedef enum { TK_ADD, TK_SUBTRACT, TK_MULTIPLY, TK_DIVIDE, TK_MAXIMUM, TK_MINIM
 /// What happened while numbers were rounded to fp16.
 typedef struct {
   float largest;       // magnitude, infinities left out
-  uint32_t overflows;  // finite numbers that became infinite
+  uint32_t overflows;  // infinite numbers
   uint32_t nans;
   uint32_t flushed;    // subnormals that became zero
 } tk_health;
@@ -145,6 +155,15 @@ typedef struct {
   /// fp16 to f32 and back, nearest even.
   void (*widenHalf)(const uint16_t *x, float *y, size_t count);
   void (*narrowHalf)(const float *x, uint16_t *y, size_t count);
+  /// The norms and the softmax with sums kept in fp16, one term after another; they give how many
+  /// sums left its range.
+  uint32_t (*rmsNormHalf)(const float *x, const float *weight, float *y, size_t rows,
+                          size_t width, float epsilon);
+  uint32_t (*layerNormHalf)(const float *x, const float *weight, float *y, size_t rows,
+                            size_t width, float epsilon);
+  uint32_t (*softmaxHalf)(const float *x, float *y, size_t rows, size_t width);
+  /// `sum += x`, rounded to fp16.
+  void (*halfAdd)(float *sum, const float *x, size_t count);
 } tk_rows;
 
 /// The best table this processor runs.

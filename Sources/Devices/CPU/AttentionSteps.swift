@@ -63,6 +63,52 @@ struct AttentionStep: CPUStep {
   }
 }
 
+/// Attention with a mask, over one run of keys or over a past and new ones.
+struct MaskedAttentionStep: CPUStep {
+  let node: Int
+  private let inputs: [Int]
+  private var problem = tk_attention()
+  var scratchOffset = 0
+
+  init(_ node: Node, in graph: Graph, scale: Float) {
+    self.node = node.id
+    inputs = node.inputs
+    let types = node.inputs.map { graph.nodes[$0].type }
+    let hasPast = inputs.count > 4
+    problem.tokens = node.type.shape[0]
+    problem.heads = node.type.shape[1]
+    problem.size = node.type.shape[2]
+    problem.groups = types[1].shape[1]
+    problem.scale = scale
+    problem.pastRows = hasPast ? types[1].shape[0] : 0
+    problem.pastIsHalf = hasPast && types[1].dtype == .f16
+    problem.newRows = types[hasPast ? 3 : 1].shape[0]
+    problem.position = Int64(problem.pastRows)
+    problem.maskStride =
+      types[inputs.count - 1].shape.rank == 1 ? 0 : problem.pastRows + problem.newRows
+  }
+
+  func scratchByteCount(_ pool: WorkerPool) -> Int {
+    var problem = problem
+    return tk_attention_scratch(pool.handle, &problem)
+  }
+
+  func run(_ frame: Frame) {
+    var problem = problem
+    problem.query = UnsafePointer(frame.floats(inputs[0]))
+    problem.out = frame.floats(node)
+    problem.mask = UnsafePointer(frame.floats(inputs[inputs.count - 1]))
+    let new = problem.pastRows > 0 ? 3 : 1
+    if new == 3 {
+      problem.pastKeys = UnsafeRawPointer(frame.raw(inputs[1]))
+      problem.pastValues = UnsafeRawPointer(frame.raw(inputs[2]))
+    }
+    problem.keys = UnsafePointer(frame.floats(inputs[new]))
+    problem.values = UnsafePointer(frame.floats(inputs[new + 1]))
+    tk_attend(frame.pool.handle, &problem, frame.arena + scratchOffset)
+  }
+}
+
 /// Local attention with relative keys.
 struct BandedAttentionStep: CPUStep {
   let node: Int

@@ -5,10 +5,12 @@ import Graph
 /// one loop, elementwise results take the place of operands that nothing reads any more.
 struct CPULowering {
   private let graph: Graph
-  private let source: any WeightSource
+  /// Where constants come from; nil where only the layout is wanted.
+  private let source: (any WeightSource)?
   private let pool: WorkerPool
   private let rounding: HalfRounding?
   private var constants: [Buffer] = []
+  private var constantByteCount = 0
   private var places: [Place?]
   private var offsets: [Int]
   /// The node whose memory a view shares.
@@ -17,7 +19,7 @@ struct CPULowering {
 
   init(
     _ graph: Graph,
-    over source: any WeightSource,
+    over source: (any WeightSource)?,
     pool: WorkerPool,
     rounding: HalfRounding? = nil
   ) throws {
@@ -52,18 +54,20 @@ struct CPULowering {
   /// become f32.
   private mutating func bind(_ node: Node) throws {
     switch node.op {
-    case .constant(.literal(let values)):
-      try own(node, values)
+    case .constant(.literal(let values)): try own(node) { values }
     case .constant(.weight(let name)):
       // What is only read as f16 is converted where the cast stands.
       let readers = graph.nodes.filter { $0.inputs.contains(node.id) }
       if !readers.isEmpty, readers.allSatisfy({ $0.op == .cast(.f16) }) { return }
-      guard let mapped = try source.bytes(of: name).baseAddress else { return }
-      if node.type.dtype == .f32 || graph.readsAsMatrix(node.id) {
-        places[node.id] = .constant(UnsafeMutableRawPointer(mutating: mapped))
-      } else {
-        try own(node, ElementCoding.decode(mapped, node.type))
+      if node.type.dtype != .f32, !graph.readsAsMatrix(node.id) {
+        try own(node) { [self] in try decoded(name, node.type) }
+        return
       }
+      places[node.id] =
+        try source.map { source in
+          guard let mapped = try source.bytes(of: name).baseAddress else { return unboundPlace }
+          return .constant(UnsafeMutableRawPointer(mutating: mapped))
+        } ?? unboundPlace
     default: break
     }
   }
@@ -71,29 +75,47 @@ struct CPULowering {
   /// A constant in f16: a matrix as it is stored, anything else as the f32 numbers f16 keeps.
   private mutating func halve(_ node: Node) throws {
     let original = graph.nodes[node.inputs[0]]
-    let numbers: [Float]
+    let numbers: () throws -> [Float]
     switch original.op {
-    case .constant(.literal(let values)): numbers = values
+    case .constant(.literal(let values)): numbers = { values }
     case .constant(.weight(let name)):
-      guard let mapped = try source.bytes(of: name).baseAddress else { return }
-      numbers = ElementCoding.decode(mapped, original.type)
+      numbers = { [self] in try decoded(name, original.type) }
     default: return
     }
     guard graph.readsAsMatrix(node.id) else {
-      try own(node, numbers.map { ElementCoding.rounded($0, to: .f16) })
+      try own(node) { try numbers().map { ElementCoding.rounded($0, to: .f16) } }
+      return
+    }
+    constantByteCount += node.type.byteCount
+    guard source != nil else {
+      places[node.id] = unboundPlace
       return
     }
     let buffer = try Buffer(byteCount: node.type.byteCount)
-    ElementCoding.encode(numbers, .f16, to: buffer.pointer)
+    ElementCoding.encode(try numbers(), .f16, to: buffer.pointer)
     constants.append(buffer)
     places[node.id] = .constant(buffer.pointer)
   }
 
-  private mutating func own(_ node: Node, _ values: [Float]) throws {
-    let value = try Value(values, node.type.shape)
+  /// A constant as f32 numbers in memory of the program's own.
+  private mutating func own(_ node: Node, _ values: () throws -> [Float]) throws {
+    constantByteCount += node.type.shape.elementCount * 4
+    guard source != nil else {
+      places[node.id] = unboundPlace
+      return
+    }
+    let value = try Value(values(), node.type.shape)
     constants.append(value.buffer)
     places[node.id] = .constant(value.pointer)
   }
+
+  private func decoded(_ name: String, _ type: TensorType) throws -> [Float] {
+    guard let mapped = try source?.bytes(of: name).baseAddress else { return [] }
+    return ElementCoding.decode(mapped, type)
+  }
+
+  /// Stands for a constant's memory where only the layout is wanted.
+  private let unboundPlace = Place.bound("")
 
   /// Bytes into its operand at which a node's result already lies, or nil where it is computed.
   private func viewOffset(_ node: Node) -> Int? {
@@ -134,9 +156,24 @@ struct CPULowering {
     }
   }
 
+  /// What the program takes of memory.
+  var footprint: Footprint { footprint(layout(of: ordered)) }
+
+  private func footprint(_ layout: Layout) -> Footprint {
+    var footprint = Footprint()
+    footprint.arenaByteCount = layout.byteCount
+    footprint.constantByteCount = constantByteCount
+    return footprint
+  }
+
+  /// The steps in the order in which they run: caches are written last.
+  private var ordered: [any CPUStep] {
+    steps.filter { !($0 is CacheUpdateStep) } + steps.filter { $0 is CacheUpdateStep }
+  }
+
   /// The program with every value placed.
   func finish() -> LoweredProgram {
-    var ordered = steps.filter { !($0 is CacheUpdateStep) } + steps.filter { $0 is CacheUpdateStep }
+    var ordered = ordered
     var places = self.places
     let layout = layout(of: ordered)
     for (node, offset) in layout.offsets { places[node] = .arena(offset: offset) }
@@ -152,16 +189,16 @@ struct CPULowering {
       steps: ordered,
       places: places,
       offsets: offsets,
-      arenaByteCount: layout.byteCount,
+      footprint: footprint(layout),
       copies: copies.map { ($0.node, $0.name) },
       constants: constants,
       source: source
     )
   }
 
-  private func layout(
-    of steps: [any CPUStep]
-  ) -> (offsets: [Int: Int], scratch: [Int: Int], byteCount: Int) {
+  private typealias Layout = (offsets: [Int: Int], scratch: [Int: Int], byteCount: Int)
+
+  private func layout(of steps: [any CPUStep]) -> Layout {
     var lifetimes: [Int: ClosedRange<Int>] = [:]
     for (index, step) in steps.enumerated() {
       for node in step.results where places[node] == nil { lifetimes[node] = index...index }

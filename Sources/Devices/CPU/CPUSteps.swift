@@ -16,13 +16,16 @@ enum CPUSteps {
     guard reads(node, in: graph) else {
       throw .declined(unit: "cpu", node: node.name, reason: "no kernel for \(node.type)")
     }
-    if let row = RowStepMaker(node, in: graph).make() { return row }
+    if let row = RowStepMaker(node, in: graph, rounding: rounding).make() { return row }
+    let isHalf = rounding?.accumulatesInHalf ?? false
     switch node.op {
-    case .linear: return LinearStep(node, in: graph)
+    case .linear: return LinearStep(node, in: graph, isHalf: isHalf)
     case .attention, .cachedAttention: return AttentionStep(node, in: graph)
+    case .maskedAttention(let scale): return MaskedAttentionStep(node, in: graph, scale: scale)
     case .bandedAttention: return BandedAttentionStep(node, in: graph)
     case .cacheUpdate: return CacheUpdateStep(node, in: graph)
-    case .matmul(let transposed): return MatmulStep(node, in: graph, transposed: transposed)
+    case .matmul(let transposed):
+      return MatmulStep(node, in: graph, transposed: transposed, isHalf: isHalf)
     case .attentionMask, .countMask: return MaskStep(node)
     case .gather: return GatherStep(node, in: graph)
     case .rotaryTable: return RotaryTableStep(node, in: graph)
@@ -30,7 +33,9 @@ enum CPUSteps {
       return ConvolutionStep(node, in: graph, stride: stride, padding: padding)
     case .causalDepthwiseConv: return DepthwiseStep(node, in: graph)
     case .binary(let kind): return BroadcastStep(node, in: graph, kind)
-    case .slice, .concat, .pad, .transpose, .reduce:
+    case .reduce(let kind, let axis):
+      return ReduceStep(node, graph.nodes[node.inputs[0]], kind, axis, isHalf: isHalf)
+    case .slice, .concat, .pad, .transpose:
       if let step = MovementSteps.make(node, in: graph) { return step }
     default: break
     }
@@ -49,8 +54,12 @@ extension CPUSteps {
         && graph.nodes[node.inputs[1]].type.dtype == .f32
     default: break
     }
-    let caches =
-      if case .cachedAttention = node.op { [node.inputs[1], node.inputs[2]] } else { [Int]() }
+    let caches: [Int] =
+      switch node.op {
+      case .cachedAttention: [node.inputs[1], node.inputs[2]]
+      case .maskedAttention where node.inputs.count > 4: [node.inputs[1], node.inputs[2]]
+      default: []
+      }
     return ([node.id] + node.inputs).allSatisfy { id in
       let type = graph.nodes[id].type
       return type.dtype == .f32 || type.dtype == .i32 || isBound(type, node, graph)
@@ -86,9 +95,12 @@ struct LinearStep: CPUStep {
   private let bias: Int?
   private let rows: Int
   private let weightType: TensorType
+  private let isHalf: Bool
   var scratchOffset = 0
 
-  init(_ node: Node, in graph: Graph) {
+  /// A step; `isHalf` says whether sums are kept in fp16.
+  init(_ node: Node, in graph: Graph, isHalf: Bool = false) {
+    self.isHalf = isHalf
     self.node = node.id
     input = node.inputs[0]
     weight = node.inputs[1]
@@ -109,12 +121,14 @@ struct LinearStep: CPUStep {
 
   func scratchByteCount(_ pool: WorkerPool) -> Int {
     var matrix = matrix(nil)
-    return tk_linear_scratch(pool.handle, rows, &matrix)
+    return isHalf
+      ? tk_linear_half_scratch(pool.handle) : tk_linear_scratch(pool.handle, rows, &matrix)
   }
 
   func run(_ frame: Frame) {
     var matrix = matrix(frame.raw(weight))
-    tk_linear(
+    let product = isHalf ? tk_linear_half : tk_linear
+    product(
       frame.pool.handle,
       frame.floats(input),
       rows,

@@ -54,6 +54,15 @@ public final class CPUUnit: ComputeUnit {
     return CPUExecutable(arena: arena, pool: pool, queue: queue, lowered: lowering.finish())
   }
 
+  /// The segment's memory as `compile` would lay it out.
+  ///
+  /// - Throws: where an operation is declined.
+  public func footprint(of segment: Segment) throws -> Footprint {
+    try segment.graph.checkVerdicts(of: profile)
+    let graph = try segment.graph.applying([GatedGeluFusion()])
+    return try CPULowering(graph, over: nil, pool: pool).footprint
+  }
+
   /// Copies bytes.
   public func copy(_ source: Value, to target: Value, after: [Moment]) -> Moment {
     queue.submit("copy", after: after) {
@@ -76,12 +85,12 @@ final class CPUExecutable: Executable {
     self.lowered = lowered
   }
 
-  var arenaByteCount: Int { lowered.arenaByteCount }
+  var footprint: Footprint { lowered.footprint }
 
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment {
     try lowered.graph.check(bindings)
     return queue.submit(lowered.graph.name, after: after) { [lowered, arena, pool] in
-      let memory = try arena.atLeast(lowered.arenaByteCount)
+      let memory = try arena.atLeast(lowered.footprint.arenaByteCount)
       lowered.run(in: memory, bindings, pool: pool)
     }
   }

@@ -18,12 +18,12 @@ struct LoweredProgram: @unchecked Sendable {
   let places: [Place?]
   /// Bytes from a node's place to its first element: views start inside other values.
   let offsets: [Int]
-  let arenaByteCount: Int
+  let footprint: Footprint
   /// Results that have to be copied out because they lie elsewhere.
   let copies: [(node: Int, output: String)]
   /// Keeps constants alive.
   let constants: [Buffer]
-  let source: any WeightSource
+  let source: (any WeightSource)?
 
   func run(
     in arena: UnsafeMutableRawPointer,

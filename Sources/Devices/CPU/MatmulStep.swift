@@ -11,9 +11,12 @@ struct MatmulStep: CPUStep {
   private let depth: Int
   private let width: Int
   private let isTransposed: Bool
+  private let isHalf: Bool
   var scratchOffset = 0
 
-  init(_ node: Node, in graph: Graph, transposed: Bool) {
+  /// A step; `isHalf` says whether sums are kept in fp16.
+  init(_ node: Node, in graph: Graph, transposed: Bool, isHalf: Bool = false) {
+    self.isHalf = isHalf
     self.node = node.id
     left = node.inputs[0]
     right = node.inputs[1]
@@ -33,11 +36,14 @@ struct MatmulStep: CPUStep {
 
   func scratchByteCount(_ pool: WorkerPool) -> Int {
     var matrix = matrix(nil)
-    return turnedByteCount + tk_linear_scratch(pool.handle, rows, &matrix)
+    let product =
+      isHalf ? tk_linear_half_scratch(pool.handle) : tk_linear_scratch(pool.handle, rows, &matrix)
+    return turnedByteCount + product
   }
 
   func run(_ frame: Frame) {
     let scratch = frame.arena + scratchOffset
+    let product = isHalf ? tk_linear_half : tk_linear
     for batch in 0..<batches {
       var operand = frame.floats(right) + batch * width * depth
       if !isTransposed {
@@ -46,7 +52,7 @@ struct MatmulStep: CPUStep {
         operand = turned
       }
       var matrix = matrix(operand)
-      tk_linear(
+      product(
         frame.pool.handle,
         frame.floats(left) + batch * rows * depth,
         rows,

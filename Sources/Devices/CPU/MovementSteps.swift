@@ -35,7 +35,6 @@ enum MovementSteps {
       )
       return CopyStep(node, [part], axis: axis, clears: true)
     case .transpose(let permutation): return TransposeStep(node, inputs[0], permutation)
-    case .reduce(let kind, let axis): return ReduceStep(node, inputs[0], kind, axis)
     default: return nil
     }
   }
@@ -134,9 +133,12 @@ struct ReduceStep: CPUStep {
   private let outer: Int
   private let extent: Int
   private let inner: Int
+  private let isHalf: Bool
   var scratchOffset = 0
 
-  init(_ node: Node, _ input: Node, _ kind: Reduction, _ axis: Int) {
+  /// A step; `isHalf` says whether sums are kept in fp16.
+  init(_ node: Node, _ input: Node, _ kind: Reduction, _ axis: Int, isHalf: Bool) {
+    self.isHalf = isHalf
     self.node = node.id
     self.input = input.id
     self.kind = kind
@@ -154,8 +156,12 @@ struct ReduceStep: CPUStep {
       for index in 0..<inner { row[index] = first[index] }
       for entry in 1..<max(extent, 1) {
         let other = first + entry * inner
-        for index in 0..<inner {
-          row[index] = kind == .maximum ? max(row[index], other[index]) : row[index] + other[index]
+        if kind == .maximum {
+          for index in 0..<inner { row[index] = Binary.maximum.apply(row[index], other[index]) }
+        } else if isHalf {
+          tk_rows_best().pointee.halfAdd(row, other, inner)
+        } else {
+          for index in 0..<inner { row[index] += other[index] }
         }
       }
       if kind == .mean {

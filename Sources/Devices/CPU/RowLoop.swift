@@ -52,10 +52,23 @@ struct RowStep: CPUStep {
 struct RowStepMaker {
   let node: Node
   let graph: Graph
+  private let rounding: HalfRounding?
 
-  init(_ node: Node, in graph: Graph) {
+  init(_ node: Node, in graph: Graph, rounding: HalfRounding? = nil) {
     self.node = node
     self.graph = graph
+    self.rounding = rounding
+  }
+
+  /// Where sums are kept in fp16: what becomes of those that leave its range.
+  private var halfSums: ((UInt32) -> Void)? {
+    guard let rounding, rounding.accumulatesInHalf else { return nil }
+    return { [name = node.name] overflows in
+      guard overflows > 0 else { return }
+      var counts = tk_health()
+      counts.overflows = overflows
+      rounding.health.add(counts, to: name)
+    }
   }
 
   func make() -> RowStep? {
@@ -71,8 +84,16 @@ struct RowStepMaker {
       return elementwise { table, x, y, count in table.softcap(x, y, cap, count) }
     case .gatedGelu: return gated()
     case .binary(let kind): return binary(kind)
-    case .rmsNorm(let epsilon): return norm(epsilon) { $0.rmsNorm }
-    case .layerNorm(let epsilon): return norm(epsilon) { $0.layerNorm }
+    case .rmsNorm(let epsilon):
+      return norm { table, narrow, x, weight, y, rows, width in
+        guard let narrow else { return table.rmsNorm(x, weight, y, rows, width, epsilon) }
+        narrow(table.rmsNormHalf(x, weight, y, rows, width, epsilon))
+      }
+    case .layerNorm(let epsilon):
+      return norm { table, narrow, x, weight, y, rows, width in
+        guard let narrow else { return table.layerNorm(x, weight, y, rows, width, epsilon) }
+        narrow(table.layerNormHalf(x, weight, y, rows, width, epsilon))
+      }
     case .softmax: return softmax()
     case .rotate(let axes): return rotate(axes)
     default: return nil
@@ -115,7 +136,8 @@ struct RowStepMaker {
 
   /// Storing as f16 and loading again.
   func rounded(_ rounding: HalfRounding) -> RowStep {
-    let (input, output, width, name) = (node.inputs[0], node.id, rowCount, node.name)
+    let (input, output, width) = (node.inputs[0], node.id, rowCount)
+    let name = HalfStorage.operation(of: node.name)
     return step { frame, range in
       let start = range.lowerBound * width
       var health = tk_health()
@@ -143,41 +165,42 @@ struct RowStepMaker {
     }
   }
 
+  /// A norm by a kernel that is given the table, what takes overflowing fp16 sums, `x`, the weight,
+  /// `y`, rows and width.
   private func norm(
-    _ epsilon: Float,
     _ kernel:
-      @escaping (tk_rows) -> (
-        @convention(c) (
-          UnsafePointer<Float>?, UnsafePointer<Float>?, UnsafeMutablePointer<Float>?, Int, Int,
-          Float
-        ) -> Void
-      )?
+      @escaping (
+        tk_rows, ((UInt32) -> Void)?, UnsafePointer<Float>, UnsafePointer<Float>?,
+        UnsafeMutablePointer<Float>, Int, Int
+      ) -> Void
   ) -> RowStep {
     let (input, output, width, row) = (node.inputs[0], node.id, shape.last, rowCount)
     let weight = node.inputs.count > 1 ? node.inputs[1] : nil
+    let narrow = halfSums
     return step(whole: weight.map { [$0] } ?? []) { frame, range in
       let start = range.lowerBound * row
-      kernel(tk_rows_best().pointee)?(
+      kernel(
+        tk_rows_best().pointee,
+        narrow,
         frame.floats(input) + start,
         weight.map { UnsafePointer(frame.floats($0)) },
         frame.floats(output) + start,
         range.count * row / width,
-        width,
-        epsilon
+        width
       )
     }
   }
 
   private func softmax() -> RowStep {
     let (input, output, width, row) = (node.inputs[0], node.id, shape.last, rowCount)
+    let narrow = halfSums
     return step { frame, range in
       let start = range.lowerBound * row
-      tk_rows_best().pointee.softmax(
-        frame.floats(input) + start,
-        frame.floats(output) + start,
-        range.count * row / width,
-        width
-      )
+      let (x, y) = (frame.floats(input) + start, frame.floats(output) + start)
+      let table = tk_rows_best().pointee
+      let rows = range.count * row / width
+      guard let narrow else { return table.softmax(x, y, rows, width) }
+      narrow(table.softmaxHalf(x, y, rows, width))
     }
   }
 
@@ -242,6 +265,18 @@ struct RowStepMaker {
         }
       }
     }
+    return trailing(kernel, a, b, overwrites: overwrites)
+  }
+
+  /// An operand whose shape is the end of the result's, over and over.
+  private func trailing(
+    _ kernel: tk_binary,
+    _ a: Int,
+    _ b: Int,
+    overwrites: Bool
+  ) -> RowStep? {
+    let (output, row) = (node.id, rowCount)
+    let other = graph.nodes[b].type.shape
     let period = other.elementCount
     let trailing = Array(shape.extents.suffix(other.rank))
     guard other.extents == trailing, other.rank < shape.rank else { return nil }

@@ -3,7 +3,7 @@ public import Graph
 /// A unit that is not here, computed on the processor with the numerics its profile states.
 ///
 /// Activations are rounded to the profile's storage format after every operation; products and sums
-/// are accumulated in f32. What the profile's rules decline does not compile.
+/// are accumulated as the profile says. What the profile's rules decline does not compile.
 public final class EmulatedUnit: ComputeUnit {
   /// What the unit runs and how it keeps numbers.
   public let profile: UnitProfile
@@ -32,6 +32,22 @@ public final class EmulatedUnit: ComputeUnit {
     _ segment: Segment,
     over source: any WeightSource
   ) throws -> any Executable {
+    CPUExecutable(
+      arena: arena,
+      pool: pool,
+      queue: queue,
+      lowered: try lower(segment, source).finish()
+    )
+  }
+
+  /// The segment's memory as `compile` would lay it out.
+  ///
+  /// - Throws: where a rule or a program limit refuses it.
+  public func footprint(of segment: Segment) throws -> Footprint {
+    try lower(segment, nil).footprint
+  }
+
+  private func lower(_ segment: Segment, _ source: (any WeightSource)?) throws -> CPULowering {
     try segment.graph.checkVerdicts(of: profile)
     if let refusal = profile.limits.refusal(of: segment.graph) {
       throw DeviceError.declined(
@@ -44,10 +60,10 @@ public final class EmulatedUnit: ComputeUnit {
     let graph = isHalf ? try segment.graph.applying([HalfStorage()]) : segment.graph
     let rounding = HalfRounding(
       flushesSubnormals: profile.numerics.flushesSubnormals,
+      accumulatesInHalf: profile.numerics.accumulation == .f16,
       health: health
     )
-    let lowering = try CPULowering(graph, over: source, pool: pool, rounding: rounding)
-    return CPUExecutable(arena: arena, pool: pool, queue: queue, lowered: lowering.finish())
+    return try CPULowering(graph, over: source, pool: pool, rounding: rounding)
   }
 
   /// Copies bytes.

@@ -8,7 +8,7 @@ public final class HealthRecord: Sendable {
     public let name: String
     /// Largest finite magnitude.
     public var largest: Float = 0
-    /// Finite numbers that became infinite.
+    /// Infinite results, and sums inside the operation that became infinite.
     public var overflows = 0
     /// Results that are no numbers.
     public var nans = 0
@@ -42,8 +42,10 @@ public final class HealthRecord: Sendable {
   }
 }
 
-/// How stored activations are rounded.
+/// How activations are added and stored.
 struct HalfRounding: Sendable {
   let flushesSubnormals: Bool
+  /// Whether sums are kept in fp16.
+  let accumulatesInHalf: Bool
   let health: HealthRecord
 }

@@ -10,9 +10,28 @@ enum GPUProfile {
   /// - Parameter failures: operations whose self-test failed.
   static func make(_ device: GPUDevice, failures: [GPUSelfTest.Failure]) -> UnitProfile {
     let software = device.kind == .software ? ", software" : ""
-    return UnitProfile(
+    return profile(
+      "Vulkan: \(device.name)\(software), \(device.driver)",
+      [
+        UnitRule(
+          "values of at most \(device.storageRange) bytes",
+          source: "maxStorageBufferRange of \(device.name)",
+          .valueByteCount(atMost: device.storageRange)
+        )
+      ]
+        + failures.map {
+          UnitRule($0.reason, source: "self-test of \(device.driver)", .kinds([$0.kind]))
+        }
+    )
+  }
+
+  /// What every device declines, for plans where there is none.
+  static let onPaper = profile("Vulkan: no device here", [])
+
+  private static func profile(_ summary: String, _ rules: [UnitRule]) -> UnitProfile {
+    UnitProfile(
       unit: .gpu,
-      summary: "Vulkan: \(device.name)\(software), \(device.driver)",
+      summary: summary,
       activationTypes: [.f32, .f16, .i32],
       weightTypes: Set(DType.allCases),
       rules: [
@@ -22,15 +41,8 @@ enum GPUProfile {
           source: "this project",
           .headWidth(multipleOf: 4)
         ),
-        UnitRule(
-          "values of at most \(device.storageRange) bytes",
-          source: "maxStorageBufferRange of \(device.name)",
-          .valueByteCount(atMost: device.storageRange)
-        ),
         UnitRule("rank at most 6", source: "this project", .rank(atMost: 6)),
-      ] + failures.map {
-        UnitRule($0.reason, source: "self-test of \(device.driver)", .kinds([$0.kind]))
-      },
+      ] + rules,
       numerics: UnitNumerics(storage: .f16)
     )
   }

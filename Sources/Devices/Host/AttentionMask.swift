@@ -10,7 +10,7 @@ struct AttentionMask {
   /// Runs of media that see each other, empty where there are none.
   let blocks: [Int32]
 
-  /// What hides a key: half the range of f16, so that a score added to it stays finite.
+  /// What hides a key: far below any score, and within the range of fp16 with a score added.
   static let hidden: Float = -32768
 
   /// `[queries, past + new]`, row-major.

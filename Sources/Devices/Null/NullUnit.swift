@@ -29,7 +29,7 @@ public struct NullUnit: ComputeUnit {
 private struct NullExecutable: Executable {
   let graph: Graph
   let queue: UnitQueue
-  let arenaByteCount = 0
+  let footprint = Footprint()
 
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment {
     try graph.check(bindings)

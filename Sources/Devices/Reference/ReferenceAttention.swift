@@ -40,6 +40,19 @@ extension Op {
     }
   }
 
+  static func maskedAttention(_ x: [ReferenceTensor], _ scale: Float) -> [Float] {
+    let mask = x[x.count - 1]
+    let parts = stride(from: 1, to: x.count - 1, by: 2).map { (x[$0], x[$0 + 1]) }
+    return eachQuery(x[0]) { row, head, query in
+      let keys = parts.flatMap { keys, values in
+        (0..<keys.shape[0]).map { KeyRow(keys, values, row: $0, head: head, of: x[0]) }
+      }
+      let start = mask.shape.rank == 1 ? 0 : row * keys.count
+      var hidden = mask.numbers[start..<start + keys.count].makeIterator()
+      return mix(query, keys, scale: scale) { $0 + Double(hidden.next() ?? 0) }
+    }
+  }
+
   static func bandedAttention(
     _ x: [ReferenceTensor],
     _ window: Int,

@@ -26,6 +26,7 @@ extension Op {
     case .attention(let scale): Self.attention(x, scale)
     case .cachedAttention(let scale, let window): Self.cachedAttention(x, scale, window)
     case .bandedAttention(let window, let cap): Self.bandedAttention(x, window, cap)
+    case .maskedAttention(let scale): Self.maskedAttention(x, scale)
     case .attentionMask(_, let past, let new, let window):
       Self.attentionMask(x, past: past, new: new, window, to: shape)
     case .countMask: (0..<shape[0]).map { $0 < x[0].scalar ? 0 : AttentionMask.hidden }

@@ -51,7 +51,7 @@ private struct ReferenceExecutable: Executable {
   let graph: Graph
   let source: any WeightSource
   let queue: UnitQueue
-  let arenaByteCount = 0
+  let footprint = Footprint()
 
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment {
     try graph.check(bindings)

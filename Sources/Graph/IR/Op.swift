@@ -67,7 +67,12 @@ public enum Op: Hashable, Sendable {
   /// for distances 0..., and `count [1]` i32. Scores are soft-capped.
   case bandedAttention(window: Int, softcap: Float)
 
-  /// What a query of `cachedAttention` must not see, as numbers to add to its scores: 0, or the
+  /// Softmax attention with a mask that is added to the scores, all in one operation.
+  /// Inputs: `q [Q, H, E]`, `k [S, G, E]`, `v`, `mask [Q, S]` or `[S]`; or `q`, `pastK [R, G, E]`,
+  /// `pastV`, `newK [T, G, E]`, `newV`, `mask` with S = R + T, keys of the past first.
+  case maskedAttention(scale: Float)
+
+  /// What a query of `cachedAttention` must not see, as numbers to add to its scores: 0 or
   /// -32768, which f16 holds with room for a score.
   ///
   /// Inputs `queryPosition [1]`, `position [1]` and perhaps `blocks [new]`, i32; result
@@ -139,9 +144,9 @@ public enum Binary: String, Hashable, Sendable, CaseIterable {
   case multiply
   /// Quotient.
   case divide
-  /// Larger value.
+  /// Larger value; NaN where either is.
   case maximum
-  /// Smaller value.
+  /// Smaller value; NaN where either is.
   case minimum
 }
 

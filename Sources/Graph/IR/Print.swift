@@ -25,6 +25,7 @@ extension Op {
     case .cachedAttention(let scale, let window):
       "cachedAttention(\(scale), window \(window.map(String.init) ?? "none"))"
     case .bandedAttention(let window, let cap): "bandedAttention(window \(window), cap \(cap))"
+    case .maskedAttention(let scale): "maskedAttention(\(scale))"
     case .attentionMask(let queries, let past, let new, let window):
       "attentionMask(\(queries) queries, \(past) + \(new) keys, "
         + "window \(window.map(String.init) ?? "none"))"

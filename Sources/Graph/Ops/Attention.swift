@@ -31,6 +31,25 @@ enum Attention {
     return inputs[0]
   }
 
+  static func masked(_ inputs: [TensorType]) throws(OperandError) -> TensorType {
+    guard inputs.count == 4 || inputs.count == 6 else {
+      throw OperandError("expected 4 or 6 operands, got \(inputs.count)")
+    }
+    var keys = 0
+    for index in stride(from: 1, to: inputs.count - 1, by: 2) {
+      try heads(inputs[0], inputs[index], inputs[index + 1])
+      keys += inputs[index].shape[0]
+    }
+    let mask = inputs[inputs.count - 1]
+    try Expect.dense(mask)
+    if mask.shape.rank != 1 {
+      try Expect.shape("mask", mask, [inputs[0].shape[0], keys])
+    } else {
+      try Expect.shape("mask", mask, [keys])
+    }
+    return inputs[0]
+  }
+
   static func mask(
     _ inputs: [TensorType],
     queries: Int,

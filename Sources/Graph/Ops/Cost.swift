@@ -68,6 +68,9 @@ extension Op {
     case .cachedAttention(_, let window):
       let keys = inputs[1].shape[0] + inputs[3].shape[0]
       return attentionFlops(inputs[0], keys: min(keys, window ?? keys))
+    case .maskedAttention:
+      let past = inputs.count > 4 ? inputs[3].shape[0] : 0
+      return attentionFlops(inputs[0], keys: inputs[1].shape[0] + past)
     case .bandedAttention(let window, _): return attentionFlops(inputs[0], keys: window) * 3 / 2
     case .conv2D:
       let weight = inputs[1].shape

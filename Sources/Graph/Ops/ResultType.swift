@@ -21,6 +21,7 @@ extension Op {
     case .attention: return try Attention.full(inputs)
     case .cachedAttention(_, let window): return try Attention.cached(inputs, window: window)
     case .bandedAttention(let window, _): return try Attention.banded(inputs, window: window)
+    case .maskedAttention: return try Attention.masked(inputs)
     case .attentionMask(let queries, let past, let new, _):
       return try Attention.mask(inputs, queries: queries, past: past, new: new)
     case .countMask(let rows):

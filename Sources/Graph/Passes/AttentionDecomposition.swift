@@ -1,6 +1,7 @@
-/// Writes attention as products, sums and a softmax, for units without a fused operation.
+/// Writes attention over given masks as products, sums and a softmax, for units that round between
+/// these.
 ///
-/// Masks become operations on integers, so that a unit without these can leave them to another.
+/// Takes what `AttentionMasking` leaves.
 public struct AttentionDecomposition: Pass {
   private let applies: @Sendable (Node) -> Bool
 
@@ -12,44 +13,35 @@ public struct AttentionDecomposition: Pass {
   /// What the pass is called.
   public var name: String { "attention decomposition" }
 
+  /// Whether an operation's results hold what hides keys, which is large by design.
+  public static func hidesKeys(_ name: String) -> Bool {
+    name.hasSuffix(".mask") || name.hasSuffix(".masked")
+  }
+
   /// The graph with the picked attentions written out.
   public func run(_ graph: Graph) throws(GraphError) -> Graph {
     try graph.rebuilt { (result, node, inputs) throws(GraphError) in
       guard applies(node) else { return nil }
+      var writer = Writer(graph: result, name: node.name)
       switch node.op {
       case .attention(let scale):
-        var writer = Writer(graph: result, name: node.name)
-        let mask =
-          inputs.count > 3
-          ? try writer.add(.countMask(rows: writer.shape(inputs[1])[0]), [inputs[3]], "mask") : nil
+        guard inputs.count == 3 else { return nil }
         let output = try writer.attention(
           inputs[0],
           keys: inputs[1],
           values: inputs[2],
-          mask: mask,
+          mask: nil,
           scale: scale
         )
         result = writer.graph
         return output
-      case .cachedAttention(let scale, let window):
-        var writer = Writer(graph: result, name: node.name)
-        let mask = try writer.add(
-          .attentionMask(
-            queries: node.type.shape[0],
-            past: writer.shape(inputs[1])[0],
-            new: writer.shape(inputs[3])[0],
-            window: window
-          ),
-          Array(inputs[5...]),
-          "mask"
-        )
-        let keys = try writer.joined(inputs[1], inputs[3], "keys")
-        let values = try writer.joined(inputs[2], inputs[4], "values")
+      case .maskedAttention(let scale):
+        let hasPast = inputs.count > 4
         let output = try writer.attention(
           inputs[0],
-          keys: keys,
-          values: values,
-          mask: mask,
+          keys: hasPast ? try writer.joined(inputs[1], inputs[3], "keys") : inputs[1],
+          values: hasPast ? try writer.joined(inputs[2], inputs[4], "values") : inputs[2],
+          mask: inputs[inputs.count - 1],
           scale: scale
         )
         result = writer.graph

@@ -66,8 +66,8 @@ extension Binary {
     case .subtract: left - right
     case .multiply: left * right
     case .divide: left / right
-    case .maximum: max(left, right)
-    case .minimum: min(left, right)
+    case .maximum: left.isNaN || left >= right ? left : right
+    case .minimum: left.isNaN || left <= right ? left : right
     }
   }
 }

@@ -50,7 +50,14 @@ public struct HalfStorage: Pass {
     in graph: inout Graph
   ) throws(GraphError) -> Int {
     let half = try graph.append(.cast(.f16), [node], name: name + ".store")
-    return try graph.append(.cast(.f32), [half], name: name + ".load")
+    return try graph.append(.cast(.f32), [half], name: name + loading)
+  }
+
+  private static let loading = ".load"
+
+  /// The operation whose stored result a cast loads, by the cast's name.
+  public static func operation(of name: String) -> String {
+    Node.operation(crossing: name.hasSuffix(loading) ? String(name.dropLast(loading.count)) : name)
   }
 }
 

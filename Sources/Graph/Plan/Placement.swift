@@ -160,7 +160,7 @@ extension Placement {
     case "auto": self.init()
     default:
       if !text.contains("=") {
-        self.init(base: try Self.unit(text))
+        self.init(base: try UnitID(known: text))
         return
       }
       var base = UnitID.cpu
@@ -168,23 +168,36 @@ extension Placement {
       for entry in text.split(separator: ",", omittingEmptySubsequences: false) {
         let sides = entry.split(separator: "=", omittingEmptySubsequences: false)
         guard sides.count == 2 else { throw .malformed(String(entry)) }
-        let unit = try Self.unit(String(sides[1]))
         if sides[0] == "*" {
-          base = unit
+          base = try UnitID(known: String(sides[1]))
         } else {
-          rules.append(Rule(try Self.key(String(sides[0])), unit))
+          rules.append(try Rule(parsing: String(sides[0]), String(sides[1])))
         }
       }
       self.init(base: base, rules: rules)
     }
   }
+}
 
-  private static func unit(_ name: String) throws(PlacementError) -> UnitID {
-    guard UnitID.all.contains(UnitID(name)) else { throw .unknownUnit(name) }
-    return UnitID(name)
+extension UnitID {
+  /// A unit by the name that placements use.
+  ///
+  /// - Throws: `PlacementError.unknownUnit`.
+  public init(known name: String) throws(PlacementError) {
+    guard Self.all.contains(UnitID(name)) else { throw .unknownUnit(name) }
+    self.init(name)
+  }
+}
+
+extension Placement.Rule {
+  /// A rule from a part's key or a glob, and a unit's name.
+  ///
+  /// - Throws: `PlacementError` naming what is not known.
+  public init(parsing key: String, _ unit: String) throws(PlacementError) {
+    self.init(try Self.known(key), try UnitID(known: unit))
   }
 
-  private static func key(_ name: String) throws(PlacementError) -> String {
+  private static func known(_ name: String) throws(PlacementError) -> String {
     var rest = name[...]
     for phase in Part.Phase.allCases where rest.hasPrefix(phase.rawValue + ".") {
       rest = rest.dropFirst(phase.rawValue.count + 1)

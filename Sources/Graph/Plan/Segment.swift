@@ -18,7 +18,7 @@ public struct Segment: Hashable, Sendable {
 extension Graph {
   /// Cuts the graph into maximal runs of one unit, in an order in which they can run.
   ///
-  /// Values crossing a cut are named `%N` after their node; inputs and outputs of the graph keep
+  /// Values crossing a cut are named `%N:name` after their node; inputs and outputs of the graph keep
   /// their names.
   ///
   /// - Parameter unit: where each operation runs.
@@ -65,7 +65,7 @@ extension Graph {
       for input in needed where mapping[input] == nil && !inside.contains(input) {
         let source = nodes[input]
         let op: Op = source.isWeight ? source.op : .input
-        let label = source.isSource ? source.name : "%\(input)"
+        let label = source.isSource ? source.name : source.crossingName
         mapping[input] = result.append(source: op, type: source.type, name: label)
       }
     }
@@ -79,8 +79,19 @@ extension Graph {
       result.addOutput(output.name, mapping[output.node] ?? -1, isState: isState)
     }
     for id in Set(readers).intersection(inside).sorted() {
-      result.addOutput("%\(id)", mapping[id] ?? -1)
+      result.addOutput(nodes[id].crossingName, mapping[id] ?? -1)
     }
     return result
+  }
+}
+
+extension Node {
+  /// What its result is called where it crosses a cut.
+  fileprivate var crossingName: String { "%\(id):\(name)" }
+
+  /// The operation that made a value, by the name it crosses a cut under.
+  public static func operation(crossing name: String) -> String {
+    guard name.hasPrefix("%"), let colon = name.firstIndex(of: ":") else { return name }
+    return String(name[name.index(after: colon)...])
   }
 }

@@ -85,14 +85,29 @@ public struct ProgramLimits: Hashable, Sendable {
 
 /// How a unit keeps and adds numbers.
 public struct UnitNumerics: Hashable, Sendable {
+  /// What the sums of products, norms, softmax and reductions are kept in while they grow.
+  public enum Accumulation: String, Hashable, Sendable, CaseIterable {
+    /// f32, rounded once at the end.
+    case f32
+    /// fp16, rounded after every term, in order.
+    case f16
+  }
+
   /// The format every activation is stored in between operations.
   public var storage: DType
+  /// What sums are kept in.
+  public var accumulation: Accumulation
   /// Whether fp16 subnormals become zero when stored.
   public var flushesSubnormals: Bool
 
   /// Numerics from their parts.
-  public init(storage: DType = .f32, flushesSubnormals: Bool = false) {
+  public init(
+    storage: DType = .f32,
+    accumulation: Accumulation = .f32,
+    flushesSubnormals: Bool = false
+  ) {
     self.storage = storage
+    self.accumulation = accumulation
     self.flushesSubnormals = flushesSubnormals
   }
 }

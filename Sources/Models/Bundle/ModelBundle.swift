@@ -1,3 +1,4 @@
+import Dispatch
 public import Graph
 
 /// A model converted for Troika: weights mapped in the format they are computed with.
@@ -68,7 +69,14 @@ public final class ModelBundle: Sendable {
   ///
   /// - Throws: `BundleError` naming the first file that differs.
   public func checkDigests() throws {
-    for file in manifest.files { try Self.check(file, folder, digest: true) }
+    let results = IndexedResults<Void>(count: manifest.files.count, ())
+    DispatchQueue.concurrentPerform(iterations: manifest.files.count) { index in
+      results.set(
+        index,
+        Result { try Self.check(manifest.files[index], folder, digest: true) }
+      )
+    }
+    for result in results.all { try result.get() }
   }
 
   /// Files that a model folder may have have to be listed: nothing unchecked is read.

@@ -74,7 +74,7 @@ struct WeightsFileWriter {
     while row < encoder.rows {
       let slabs = (0..<workers).map { row + $0 * step }.filter { $0 < encoder.rows }
         .map { $0..<min($0 + step, encoder.rows) }
-      let results = SlabResults(count: slabs.count)
+      let results = IndexedResults(count: slabs.count, EncodingReport())
       let sink = RawTarget(pointer: target)
       DispatchQueue.concurrentPerform(iterations: slabs.count) { index in
         results.set(index, Result { try Self.encode(slabs[index], encoder, tensor, source, sink) })
@@ -178,23 +178,4 @@ extension DType {
 
 private struct RawTarget: @unchecked Sendable {
   let pointer: UnsafeMutableRawPointer
-}
-
-/// One result a slab, each written by one thread before anyone reads.
-private final class SlabResults: @unchecked Sendable {
-  private let results: UnsafeMutableBufferPointer<Result<EncodingReport, any Error>>
-
-  init(count: Int) {
-    results = .allocate(capacity: count)
-    results.initialize(repeating: .success(EncodingReport()))
-  }
-
-  deinit {
-    results.deinitialize()
-    results.deallocate()
-  }
-
-  func set(_ index: Int, _ result: Result<EncodingReport, any Error>) { results[index] = result }
-
-  var all: [Result<EncodingReport, any Error>] { Array(results) }
 }

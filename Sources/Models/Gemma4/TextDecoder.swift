@@ -91,8 +91,10 @@ public struct TextDecoder: Sendable {
     /// Whether rows are given up where the layers without caches of their own begin.
     var narrows: Bool { rows != .all && sharedLayers == .last }
 
-    /// Whether later chunks read a cache as it was before the step: many of their queries still need
-    /// rows that the step overwrites. Then the last chunk that reads a cache writes it.
+    /// Whether later chunks read a cache as it was before the step.
+    ///
+    /// Many of their queries still need rows that the step overwrites: then the last chunk that reads
+    /// a cache writes it.
     var defersUpdates: Bool { tokens > 1 && !narrows }
   }
 

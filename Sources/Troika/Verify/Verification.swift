@@ -1,6 +1,6 @@
 public import Devices
 public import Graph
-import Models
+public import Models
 
 /// Compares what this project computes with goldens of the reference implementation.
 ///
@@ -18,6 +18,8 @@ public final class Verification {
   let placement: Placement
   let layout: ChunkLayout
   let registry: Registry
+  private let prefill: [Int]
+  let sharedLayers: TextDecoder.SharedLayers
   /// What the user should know about the placement.
   public let warnings: [String]
   /// Receives each check as soon as it is made.
@@ -27,24 +29,40 @@ public final class Verification {
 
   /// A verification of a model folder against a set.
   ///
+  /// - Parameters:
+  ///   - model: the folder.
+  ///   - goldens: the set.
+  ///   - placement: where each part runs.
+  ///   - registry: the units.
+  ///   - layout: cuts between the decoder's programs; nil for the usual ones.
+  ///   - prefill: token counts of prefill programs; nil for the usual ones.
+  ///   - sharedLayers: for which positions of a prompt the sharing layers run.
+  ///   - allowsFallback: whether a program that its unit refuses may run on the CPU.
   /// - Throws: where the folder or the set's manifest cannot be read.
   public init(
     model: String,
     goldens: String,
     placement: Placement,
-    registry: Registry
+    registry: Registry,
+    layout: ChunkLayout? = nil,
+    prefill: [Int]? = nil,
+    sharedLayers: TextDecoder.SharedLayers = .last,
+    allowsFallback: Bool = true
   ) throws {
     folder = try ModelFolder(path: model)
+    self.sharedLayers = sharedLayers
+    self.prefill = prefill ?? folder.prefill
     set = try GoldenSet(folder: goldens)
     self.registry = registry
-    layout = folder.layout
+    self.layout = layout ?? folder.layout
     try folder.bundle?.checkDigests()
     let check = try PlacementCheck(
       placement,
-      folder: folder,
-      layout: layout,
+      model: folder.model,
+      weights: folder.weights,
+      layout: self.layout,
       registry: registry,
-      allowsFallback: true
+      allowsFallback: allowsFallback
     )
     self.placement = check.placement
     warnings = check.warnings
@@ -102,6 +120,9 @@ public final class Verification {
     return checks
   }
 
+  /// What became of the numbers of the units that store fp16, in all stages so far.
+  public var health: [UnitHealth] { registry.health(of: placement.units) }
+
   /// The gate of quantised weights: how the logits correlate with the goldens' on the whole.
   private var correlationCheck: Check? {
     guard let quantised, correlations.rows > 0 else { return nil }
@@ -119,7 +140,13 @@ public final class Verification {
 
   /// Shapes for prompts of at most this length.
   func shapes(batch: Int) throws -> CompiledShapes {
-    try CompiledShapes(placement, layout: layout, registry: registry, batch: batch)
+    try CompiledShapes(
+      placement,
+      layout: layout,
+      registry: registry,
+      prefill: prefill,
+      batch: batch
+    )
   }
 
   /// The towers with the shapes of the placement.

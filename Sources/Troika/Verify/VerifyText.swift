@@ -211,7 +211,8 @@ extension Verification {
       placement: inSingle ? Placement() : placement,
       context: max(length + steps, 640),
       batch: max(length, 512),
-      fixedShapes: inSingle ? [] : try shapes(batch: max(length, 512)).tokens
+      fixedShapes: inSingle ? [] : try shapes(batch: max(length, 512)).tokens,
+      sharedLayers: inSingle ? .last : sharedLayers
     )
   }
 

@@ -11,18 +11,23 @@ struct CompiledShapes: Hashable, Sendable {
   /// Token counts of the decoder's programs; empty where any count will do.
   let tokens: [Int]
 
+  /// Tokens of a prefill batch at most.
+  static func batch(_ prefill: [Int], context: Int) -> Int { min(prefill.max() ?? 1, context) }
+
   /// Shapes for a placement.
   ///
   /// - Parameters:
   ///   - placement: where each part runs.
   ///   - layout: the decoder's programs.
   ///   - registry: the units.
+  ///   - prefill: token counts of prefill programs.
   ///   - batch: tokens of a prefill batch at most.
   /// - Throws: where a unit is not available.
   init(
     _ placement: Placement,
     layout: ChunkLayout,
     registry: Registry,
+    prefill: [Int],
     batch: Int
   ) throws {
     func isFixed(_ part: Part) throws -> Bool {
@@ -35,6 +40,7 @@ struct CompiledShapes: Hashable, Sendable {
       Part.Phase.allCases.map { Part.chunk(index + 1, $0) }
     }
     let needsCounts = try parts.contains { try isFixed($0) }
-    tokens = needsCounts ? [1, 64, 512].filter { $0 < batch } + [batch] : []
+    let counts = Set([1] + prefill).filter { $0 < batch }
+    tokens = needsCounts ? counts.sorted() + [batch] : []
   }
 }

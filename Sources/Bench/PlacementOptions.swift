@@ -1,0 +1,83 @@
+import Devices
+import Foundation
+import Graph
+import Models
+import Troika
+
+/// The options that say which model runs and where, shared by every command that takes a placement.
+///
+/// What the command line says overrides what a placement file says.
+struct PlacementOptions {
+  static let valued: Set<String> = [
+    "model", "placement", "engine", "chunks", "prefill", "shared-layers", "context", "threads",
+    "gpu",
+  ]
+  static let switches: Set<String> = ["no-fallback"]
+
+  static let help = """
+      --model DIR         bundle or checkpoint folder in Hugging Face format
+      --placement P       a unit for all: cpu (default), reference, gpu, gpu:emulated,
+                          neuralEngine; mission; KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
+                          prefill, decode, prefill.chunkN, head, or a glob over operations;
+                          or a file, FILE.json
+      --engine K=V,…      switches of the neural engine: accumulate=f16|f32, flush=on|off,
+                          program-bytes=N|none, layers=N|none
+      --gpu NAME|INDEX    the Vulkan device (the best there is; see devices)
+      --no-fallback       a program that its unit refuses is an error
+      --chunks N,…        exclusive ends of the decoder's programs
+      --prefill N,…       token counts of prefill programs (64,512)
+      --shared-layers R   last (default): layers without caches of their own run for the last
+                          position; all: for the whole batch
+      --context N         positions of the caches (8192 at most by default)
+      --threads N         worker threads of the cpu unit (all processors)
+    """
+
+  let arguments: Arguments
+  /// The placement with what its file says.
+  let file: PlacementFile
+
+  /// Reads the placement, from a file where the value names one.
+  ///
+  /// - Throws: where it cannot be read.
+  init(_ arguments: Arguments) throws {
+    self.arguments = arguments
+    let text = arguments["placement"] ?? "auto"
+    file =
+      text.hasSuffix(".json")
+      ? try PlacementFile(path: text) : PlacementFile(try Placement(parsing: text))
+  }
+
+  /// The model's folder.
+  func path() throws -> String { try arguments.required("model") }
+
+  /// How a model is loaded; cuts are checked against it.
+  func load(_ text: TextConfiguration) throws -> Troika.LoadOptions {
+    var options = try loadWithoutCuts()
+    options.layout =
+      try Options.layout(arguments, text) ?? file.layout(layerCount: text.layers.count)
+    return options
+  }
+
+  /// How a model folder is loaded; it is opened only where there are cuts to check.
+  func load() throws -> Troika.LoadOptions {
+    let path = try path()
+    guard arguments["chunks"] != nil || file.cuts != nil else { return try loadWithoutCuts() }
+    return try load(ModelFolder(path: path).model.configuration.text)
+  }
+
+  private func loadWithoutCuts() throws -> Troika.LoadOptions {
+    var engine = file.engine
+    if let text = arguments["engine"] { engine = try EngineOptions(parsing: text).over(engine) }
+    let shared = try arguments.choice("shared-layers", TextDecoder.SharedLayers.self)
+    return Troika.LoadOptions(
+      placement: file.placement,
+      context: try arguments.integer("context", in: 2...(1 << 24)),
+      prefillShapes: try Options.sizes(arguments, "prefill") ?? file.prefill,
+      sharedLayers: shared ?? file.sharedLayers ?? .last,
+      engine: engine,
+      threads: try Options.threads(arguments),
+      gpu: Options.gpu(arguments),
+      allowsFallback: arguments.has("no-fallback") ? false : file.allowsFallback ?? true
+    )
+  }
+}

@@ -1,0 +1,170 @@
+import Devices
+import Graph
+import Models
+
+/// Collects what each program adds to a plan.
+struct PlanBuilder {
+  let store: ProgramStore
+  private let check: PlacementCheck
+  private let registry: Registry
+  private var forecast = MemoryForecast()
+  private var caches: [String: Int] = [:]
+  private var groups: [GroupKey: PlanReport.FallbackGroup] = [:]
+  private var order: [GroupKey] = []
+  private var counts: [UnitID: PlanReport.Share] = [:]
+  private(set) var programs: [PlanReport.Program] = []
+
+  private struct GroupKey: Hashable {
+    let unit: UnitID
+    let reason: String
+  }
+
+  init(_ planned: PlannedModel, _ check: PlacementCheck, _ registry: Registry) {
+    self.check = check
+    self.registry = registry
+    store = ProgramStore(
+      model: planned.model,
+      weights: planned.weights,
+      registry: registry,
+      placement: check.placement
+    )
+  }
+
+  /// Adds a program as it would be compiled.
+  mutating func add(_ key: ProgramStore.Key) throws {
+    let (traced, part) = try store.trace(key)
+    let name = key.name(traced)
+    let placed = try store.place(traced.applying(Graph.standardPasses), part)
+    let segments = try placed.graph.segments { placed.units[$0.id] ?? .cpu }
+    let footprint = try segments.reduce(Footprint()) {
+      try $0 + registry.unit($1.unit).footprint(of: $1)
+    }
+    forecast.add(placed.graph, footprint)
+    for output in placed.graph.outputs where output.isState {
+      caches[output.name] = placed.graph.nodes[output.node].type.byteCount
+    }
+    count(placed.graph, placed.units, part, in: name)
+    for fallback in placed.fallbacks
+    where placed.graph.isOperation(placed.graph.nodes[fallback.id]) {
+      record(fallback.wanted, fallback.reason, fallback.node, in: name)
+    }
+    var operations: [UnitID: Int] = [:]
+    for node in placed.graph.nodes where placed.graph.isOperation(node) {
+      operations[placed.units[node.id] ?? .cpu, default: 0] += 1
+    }
+    programs.append(
+      PlanReport.Program(
+        name: name,
+        unit: check.wanted.unit(of: part),
+        segments: segments.map { .init(unit: $0.unit, nodes: $0.operationCount) },
+        operations: operations,
+        hostOperations: placed.graph.nodes.count { $0.isHostWork },
+        weightByteCount: placed.graph.wholeWeightByteCount,
+        convertedByteCount: footprint.constantByteCount,
+        arenaByteCount: footprint.arenaByteCount,
+        crossings: placed.graph.crossings(segments)
+      )
+    )
+  }
+
+  /// Counts operations by where they were placed and where they run.
+  private mutating func count(
+    _ graph: Graph,
+    _ units: [Int: UnitID],
+    _ part: Part,
+    in program: String
+  ) {
+    for node in graph.nodes where graph.isOperation(node) {
+      let (wanted, unit) = (check.wanted.unit(of: node, in: part), units[node.id] ?? .cpu)
+      counts[wanted, default: .init(unit: wanted)].placed += 1
+      counts[unit, default: .init(unit: unit)].run += 1
+      if wanted == unit {
+        counts[unit]?.kept += 1
+      } else if let refusal = check.refusals[part] {
+        record(wanted, refusal, node.name, in: program)
+      }
+    }
+  }
+
+  private mutating func record(
+    _ unit: UnitID,
+    _ reason: String,
+    _ operation: String,
+    in program: String
+  ) {
+    let key = GroupKey(unit: unit, reason: reason)
+    if groups[key] == nil { order.append(key) }
+    let known = groups[key]
+    let (names, programs) = (known?.operations ?? [], known?.programs ?? [])
+    groups[key] = PlanReport.FallbackGroup(
+      unit: unit,
+      reason: reason,
+      count: (known?.count ?? 0) + 1,
+      operations: names.contains(operation) ? names : names + [operation],
+      programs: programs.last == program ? programs : programs + [program]
+    )
+  }
+
+  var fallbacks: [PlanReport.FallbackGroup] { order.compactMap { groups[$0] } }
+
+  var shares: [PlanReport.Share] { counts.values.sorted { $0.unit.name < $1.unit.name } }
+
+  var memory: PlanReport.Memory {
+    PlanReport.Memory(
+      weightByteCount: forecast.weightByteCount,
+      convertedByteCount: forecast.convertedByteCount,
+      cacheByteCount: caches.values.reduce(0, +),
+      arenaByteCount: forecast.largestArena,
+      bindingByteCount: forecast.largestBindings
+    )
+  }
+}
+
+extension Node {
+  /// Whether the host does this wherever the program runs: masks and cache writes.
+  var isHostWork: Bool {
+    switch op {
+    case .attentionMask, .countMask, .cacheUpdate: true
+    default: false
+    }
+  }
+}
+
+extension Graph {
+  /// Whether a node is something that a unit computes.
+  func isOperation(_ node: Node) -> Bool {
+    if node.isSource || node.isHostWork || isConstant(node.id) { return false }
+    if case .reshape = node.op { return false }
+    return true
+  }
+
+  /// Bytes of weights that are read by more than gathers.
+  var wholeWeightByteCount: Int {
+    nodes.reduce(0) { sum, node in
+      guard case .constant(.weight) = node.op, isReadWhole(node.id) else { return sum }
+      return sum + node.type.byteCount
+    }
+  }
+
+  /// What one launch moves between units; inputs and results lie with the processor.
+  func crossings(_ segments: [Segment]) -> [PlanReport.Crossing] {
+    var makers: [String: UnitID] = [:]
+    var moved: Set<String> = []
+    var bytes: [[UnitID]: Int] = [:]
+    func move(_ name: String, _ type: TensorType, _ from: UnitID, _ to: UnitID) {
+      guard from != to, moved.insert("\(to) \(name)").inserted else { return }
+      bytes[[from, to], default: 0] += type.byteCount
+    }
+    for segment in segments {
+      for input in segment.graph.inputs {
+        move(input.name, input.type, makers[input.name] ?? .cpu, segment.unit)
+      }
+      for output in segment.graph.outputs { makers[output.name] = segment.unit }
+    }
+    for output in outputs {
+      move("result " + output.name, nodes[output.node].type, makers[output.name] ?? .cpu, .cpu)
+    }
+    return bytes.sorted { $0.key.map(\.name).lexicographicallyPrecedes($1.key.map(\.name)) }
+      .map { PlanReport.Crossing(from: $0.key[0], to: $0.key[1], byteCount: $0.value) }
+  }
+}

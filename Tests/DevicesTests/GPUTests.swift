@@ -61,6 +61,12 @@ struct GPUTests {
   @Test(arguments: try OpProblem.all())
   func equalsTheRoundedReference(_ problem: OpProblem) throws {
     let graph = try problem.graph.applying(Graph.standardPasses)
+    let profile = try #require(TestGPU.unit).profile
+    if problem.name.contains("masked"), graph.nodes.contains(where: { $0.op.kind == "maskedAttention" }) {
+      let node = try #require(graph.nodes.first { $0.op.kind == "maskedAttention" })
+      #expect(profile.verdict(node, in: graph) != .runs)
+      return
+    }
     let inputs = try Self.inputs(problem, graph)
     let expected = try Self.run(
       try graph.applying([HalfStorage()]),

@@ -32,7 +32,12 @@ final class GPUExecutable: Executable, @unchecked Sendable {
     for dispatch in program.dispatches { _ = try context.pipeline(dispatch.pipeline) }
   }
 
-  var arenaByteCount: Int { layout.byteCount }
+  var footprint: Footprint {
+    var footprint = Footprint()
+    footprint.arenaByteCount = layout.byteCount + layout.stagedByteCount
+    footprint.constantByteCount = program.constants.reduce(0) { $0 + $1.byteCount }
+    return footprint
+  }
 
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment {
     try program.graph.check(bindings)

@@ -55,6 +55,7 @@ struct GPULowering {
     case .attention(let scale): try attention(node, scale)
     case .cachedAttention(let scale, let window): try cachedAttention(node, scale, window)
     case .bandedAttention(let window, let cap): try banded(node, window, cap)
+    case .maskedAttention: throw declined(node, GPUProfile.maskedReason)
     case .attentionMask, .countMask: try mask(node)
     case .cacheUpdate: try cacheUpdate(node)
     case .gather: try gather(node)

@@ -2,6 +2,9 @@ import Graph
 
 /// What the unit says about itself.
 enum GPUProfile {
+  /// Attention over a written mask is what fixed-shape units are given.
+  static let maskedReason = "attention is fused here, without a mask in memory"
+
   /// Tables of gathers above this size stay in the processor's memory.
   static let deviceTableByteCount = 64 << 20
 
@@ -36,6 +39,7 @@ enum GPUProfile {
       weightTypes: Set(DType.allCases),
       rules: [
         UnitRule("argmax is done while sampling", source: "this project", .kinds(["argmax"])),
+        UnitRule(maskedReason, source: "this project", .kinds(["maskedAttention"])),
         UnitRule(
           "head widths are multiples of 4",
           source: "this project",

@@ -23,8 +23,8 @@ float apply(float x, float y) {
   case 17: return x - y;
   case 18: return x * y;
   case 19: return x / y;
-  case 20: return max(x, y);
-  default: return min(x, y);
+  case 20: return isnan(x) || isnan(y) ? x + y : max(x, y);
+  default: return isnan(x) || isnan(y) ? x + y : min(x, y);
   }
 }
 

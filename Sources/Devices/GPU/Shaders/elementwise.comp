@@ -31,6 +31,11 @@ vec4 logOnePlus(vec4 e) {
   return mix(log(u) * e / max(lost, 1e-30), e, equal(lost, vec4(0)));
 }
 
+// NaN where either operand is.
+vec4 whole(vec4 result, vec4 x, vec4 y) {
+  return mix(result, x + y, notEqual(uvec4(isnan(x)) + uvec4(isnan(y)), uvec4(0)));
+}
+
 vec4 apply(vec4 x, vec4 y) {
   switch (OPERATION) {
   case 0: return x;
@@ -52,8 +57,8 @@ vec4 apply(vec4 x, vec4 y) {
   case 17: return x - y;
   case 18: return x * y;
   case 19: return x / y;
-  case 20: return max(x, y);
-  case 21: return min(x, y);
+  case 20: return whole(max(x, y), x, y);
+  case 21: return whole(min(x, y), x, y);
   default: return x;
   }
 }

@@ -17,9 +17,9 @@ struct PlacementOptions {
   static let help = """
       --model DIR         bundle or checkpoint folder in Hugging Face format
       --placement P       a unit for all: cpu (default), reference, gpu, gpu:emulated,
-                          neuralEngine; mission; KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
-                          prefill, decode, prefill.chunkN, head, or a glob over operations;
-                          or a file, FILE.json
+                          neuralEngine; mission; KEY=UNIT,… with keys vision, audio, embed,
+                          chunks, chunkN, prefill, decode, prefill.chunkN, head, or a glob
+                          over operations; or a file, FILE.json
       --engine K=V,…      switches of the neural engine: accumulate=f16|f32, flush=on|off,
                           program-bytes=N|none, layers=N|none
       --gpu NAME|INDEX    the Vulkan device (the best there is; see devices)

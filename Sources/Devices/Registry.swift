@@ -26,8 +26,9 @@ public struct Registry: Sendable {
     ]
   }
 
-  /// The units as plans need them: what they run, and nothing made to run it. A Vulkan device that is
-  /// not here is planned by the rules that all of them share.
+  /// The units as plans need them.
+  ///
+  /// A Vulkan device that is not here is planned by the rules that all of them share.
   ///
   /// - Parameters:
   ///   - threads: worker threads of units on the processor.

@@ -96,7 +96,9 @@ struct GPUFigures {
       shares[shader] = (known.count + 1, known.nanoseconds + nanoseconds)
     }
     for (shader, share) in shares.sorted(by: { $0.value.nanoseconds > $1.value.nanoseconds }) {
-      print("  \(shader): \(share.count) dispatches, \(share.nanoseconds / 1_000_000) ms of processor time")
+      print(
+        "  \(shader): \(share.count) dispatches, \(share.nanoseconds / 1_000_000) ms of processor time"
+      )
     }
   }
 }

@@ -96,7 +96,8 @@ final class GPUExecutable: Executable, @unchecked Sendable {
       guard let ids = bindings[gather.ids],
         let target = pointer(gather.slot, memory, isInput: true)
       else { continue }
-      let (rows, width) = (gather.type.shape[0], gather.type.shape.elementCount / gather.type.shape[0])
+      let rows = gather.type.shape[0]
+      let width = gather.type.shape.elementCount / rows
       for (index, id) in ids.integers.prefix(gather.count).enumerated() {
         let place = (target + index * width * 4).assumingMemoryBound(to: Float.self)
         let elements = Int(id) * width..<(Int(id) + 1) * width
@@ -135,8 +136,11 @@ final class GPUExecutable: Executable, @unchecked Sendable {
 
   /// Runs each dispatch by itself.
   ///
-  /// - Parameter clock: what is read before and after each.
+  /// - Parameters:
+  ///   - bindings: a value for every input and output.
+  ///   - clock: what is read before and after each.
   /// - Returns: what the clock says of each, of a launch without staging.
+  /// - Throws: where a dispatch fails.
   func profile(
     _ bindings: [String: Value],
     clock: () -> Int = { MonotonicClock.nanoseconds }

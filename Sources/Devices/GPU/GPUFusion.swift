@@ -8,8 +8,9 @@ extension GPULowering {
     return graph.nodes[(node.id + 1)...].first { $0.inputs.contains(node.id) }
   }
 
-  /// The range of the clamp that is all that reads a result; the clamp's result then lies at
-  /// `target`. Rounding after the clamp gives what rounding before and after it does.
+  /// The range of the clamp that is all that reads a result, whose own result then lies at `target`.
+  ///
+  /// Rounding after the clamp gives what rounding before and after it does.
   mutating func takeClamp(of node: Node, at target: GPURange) -> (lower: Float, upper: Float)? {
     guard let reader = onlyReader(of: node) else { return nil }
     if case .reshape = reader.op { return takeClamp(of: reader, at: target) }

@@ -178,7 +178,16 @@ extension GPULowering {
       for run in runs { try score(block, query, run, scratch, scale) }
       soften(block, scratch, totals, scores)
       for (index, run) in runs.enumerated() {
-        try mix(block, scratch, totals, run, target, adds: index > 0, clamp, isLast: index == runs.count - 1)
+        try mix(
+          block,
+          scratch,
+          totals,
+          run,
+          target,
+          adds: index > 0,
+          clamp,
+          isLast: index == runs.count - 1
+        )
       }
     }
   }

@@ -106,7 +106,8 @@ extension GPULowering {
     let total = node.type.shape.elementCount
     guard shapes[order[0]].elementCount == total, let pattern = pattern(right, in: node.type.shape)
     else { return try broadcast(node, kind, shapes) }
-    let isWide = total % 4 == 0 && (pattern.repeats > 2 || right.elementCount % 4 == 0)
+    let isWide =
+      total % 4 == 0 && (pattern.repeats > 2 || right.elementCount % 4 == 0)
       && (pattern.repeats != 3 || pattern.width % 4 == 0)
     let format = isWide ? TG_RGBA32F : TG_R32F
     let operand = Right(

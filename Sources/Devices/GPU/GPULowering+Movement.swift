@@ -163,7 +163,8 @@ extension GPULowering {
     let count = node.type.shape.elementCount
     let words: GPURange
     let format: UInt32
-    if graph.isConstant(node.inputs[0]), case .mapped(let bytes, let type) = try constant(table.id) {
+    if graph.isConstant(node.inputs[0]), case .mapped(let bytes, let type) = try constant(table.id)
+    {
       if try gatherOnHost(node, bytes, type) { return }
       let size = (type.byteCount + 3) / 4 * 4
       let buffer = try GPUBuffer(context, byteCount: size)
@@ -199,8 +200,9 @@ extension GPULowering {
     }
   }
 
-  /// Leaves a large table where it is mapped: the processor takes its rows while it uploads the
-  /// inputs. Only where the row numbers are an input.
+  /// Leaves a large table where it is mapped, where the row numbers are an input.
+  ///
+  /// The processor takes the rows while it uploads the inputs.
   private mutating func gatherOnHost(
     _ node: Node,
     _ bytes: UnsafeRawPointer,

@@ -147,8 +147,10 @@ extension GPULowering {
     base: Int
   ) -> [UInt32] {
     [
-      8, product.rounds ? 1 : 0, product.isWide(base: base) ? 1 : 0, UInt32(rows), UInt32(columns), product.isBiased ? 1 : 0,
-      product.limit, product.roundsRight ? 1 : 0, product.adds ? 1 : 0, product.clamp == nil ? 0 : 1,
+      8, product.rounds ? 1 : 0, product.isWide(base: base) ? 1 : 0, UInt32(rows), UInt32(columns),
+      product.isBiased ? 1 : 0,
+      product.limit, product.roundsRight ? 1 : 0, product.adds ? 1 : 0,
+      product.clamp == nil ? 0 : 1,
     ]
   }
 
@@ -193,7 +195,8 @@ extension GPULowering {
       constants(product, rows: rows, columns: each, base: 0) + [totals == nil ? 0 : 1],
       [
         .texels(left, TG_RGBA32F), .texels(right, rightFormat), .storage(target),
-        .texels(try numbers ?? unused(), TG_R32I), .texels(try totals ?? unused(), TG_R32F),
+        .texels(try numbers ?? unused(), TG_R32I),
+        .texels(try totals ?? unused(), TG_R32F),
       ],
       push: product.push(columns: product.columns, base: product.result.base),
       groups: (

@@ -8,9 +8,7 @@ enum GPUProfile {
   /// Tables of gathers above this size stay in the processor's memory.
   static let deviceTableByteCount = 64 << 20
 
-  /// The profile of a device.
-  ///
-  /// - Parameter failures: operations whose self-test failed.
+  /// The profile of a device without the operations whose self-test failed.
   static func make(_ device: GPUDevice, failures: [GPUSelfTest.Failure]) -> UnitProfile {
     let software = device.kind == .software ? ", software" : ""
     return profile(

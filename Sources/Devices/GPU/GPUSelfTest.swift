@@ -51,7 +51,8 @@ struct GPUSelfTest {
         guard worst > Self.bound else { return nil }
         return Failure(
           kind: problem.kind,
-          reason: "\(problem.label) is off by \(worst) units in the last place, \(Self.bound) allowed"
+          reason: "\(problem.label) is off by \(worst) units in the last place, "
+            + "\(Self.bound) allowed"
         )
       } catch {
         return Failure(kind: problem.kind, reason: "\(problem.label): \(error)")

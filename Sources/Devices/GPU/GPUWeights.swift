@@ -84,20 +84,34 @@ private struct GPUMatrixPart: @unchecked Sendable {
     case .int8Block32, .int8Row:
       tg_pack_bytes(
         (bytes + first * columns).assumingMemoryBound(to: Int8.self),
-        rows, columns, width, from, to,
+        rows,
+        columns,
+        width,
+        from,
+        to,
         target.assumingMemoryBound(to: Int8.self)
       )
     case .int4Block32, .int4Palette32:
       tg_pack_nibbles(
         (bytes + first * columns / 2).assumingMemoryBound(to: UInt8.self),
-        rows, columns, width, from, to,
+        rows,
+        columns,
+        width,
+        from,
+        to,
         target.assumingMemoryBound(to: UInt32.self)
       )
     default:
       let format: Int32 = type.dtype == .f32 ? 0 : type.dtype == .f16 ? 1 : 2
       let size = type.dtype == .f32 ? 4 : 2
       tg_pack_halves(
-        bytes + first * columns * size, format, rows, columns, width, from, to,
+        bytes + first * columns * size,
+        format,
+        rows,
+        columns,
+        width,
+        from,
+        to,
         target.assumingMemoryBound(to: UInt16.self)
       )
     }

@@ -39,7 +39,8 @@ public struct UnitRule: Hashable, Sendable {
     case .integers: return types.contains { $0.dtype == .i32 }
     case .rank(let most): return types.contains { $0.shape.rank > most }
     case .headWidth(let step):
-      return ["attention", "cachedAttention"].contains(node.op.kind) && node.type.shape.last % step != 0
+      return ["attention", "cachedAttention"].contains(node.op.kind)
+        && node.type.shape.last % step != 0
     case .valueByteCount(let most):
       let operands = node.inputs.filter { !graph.isConstant($0) }.map { graph.nodes[$0].type }
       return ([node.type] + operands).contains { $0.byteCount > most }

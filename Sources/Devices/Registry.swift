@@ -11,12 +11,18 @@ public struct Registry: Sendable {
   ///   - threads: worker threads of units on the processor.
   ///   - engine: switches of the neural engine.
   public init(threads: Int, engine: EngineOptions = EngineOptions()) {
+    // Threads that fill the machine stay on a processor each; fewer are left to the system, which knows
+    // what else runs.
+    let machine = HostMachine.current()
+    let pinned = threads == machine.processors ? machine.processors(forThreads: threads) : nil
     makers = [
       .reference: { ReferenceUnit() },
       .null: { NullUnit() },
-      .cpu: { try CPUUnit(threads: threads) },
-      .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads) },
-      .neuralEngine: { try EmulatedUnit(.neuralEngine(engine), threads: threads) },
+      .cpu: { try CPUUnit(threads: threads, processors: pinned) },
+      .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads, processors: pinned) },
+      .neuralEngine: {
+        try EmulatedUnit(.neuralEngine(engine), threads: threads, processors: pinned)
+      },
     ]
   }
 

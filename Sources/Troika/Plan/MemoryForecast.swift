@@ -5,7 +5,9 @@ import Graph
 struct MemoryForecast: Sendable {
   private var weights: [String: Int] = [:]
   /// Bytes of constants kept in another format than the one they are stored in.
-  private(set) var convertedByteCount = 0
+  var convertedByteCount: Int { ownByteCount + converted.values.reduce(0, +) }
+  private var ownByteCount = 0
+  private var converted: [String: Int] = [:]
   /// Bytes of intermediate results of the program that has most.
   private(set) var largestArena = 0
   /// Bytes of inputs and outputs of the program that has most.
@@ -19,7 +21,8 @@ struct MemoryForecast: Sendable {
       }
       weights[name] = node.type.byteCount
     }
-    convertedByteCount += footprint.constantByteCount
+    ownByteCount += footprint.constantByteCount
+    converted.merge(footprint.convertedWeights) { own, _ in own }
     largestArena = max(largestArena, footprint.arenaByteCount)
     let outputs = graph.outputs.filter { !$0.isState }.map { graph.nodes[$0.node].type }
     let inputs = graph.inputs.map(\.type)

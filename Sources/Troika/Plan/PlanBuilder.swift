@@ -60,7 +60,8 @@ struct PlanBuilder {
         operations: operations,
         hostOperations: placed.graph.nodes.count { $0.isHostWork },
         weightByteCount: placed.graph.wholeWeightByteCount,
-        convertedByteCount: footprint.constantByteCount,
+        convertedByteCount: footprint.constantByteCount
+          + footprint.convertedWeights.values.reduce(0, +),
         arenaByteCount: footprint.arenaByteCount,
         crossings: placed.graph.crossings(segments)
       )

@@ -65,7 +65,8 @@ public final class Conversation: @unchecked Sendable {
         .run(request, in: session, history: &history, loaded: &loaded)
       response.timings.loadNanoseconds = troika.loadNanoseconds
       response.plannedByteCount =
-        troika.loadedByteCount + troika.store.plannedByteCount + session.cacheByteCount
+        troika.loadedByteCount + troika.store.plannedByteCount(rows: Set(history).count + 1)
+        + session.cacheByteCount
       if !keepsMedia { loaded = before }
       troika.addHealth(to: &response)
       return response

@@ -79,6 +79,7 @@ enum PlanJSON {
       ("cacheBytes", .integer(memory.cacheByteCount)),
       ("arenaBytes", .integer(memory.arenaByteCount)),
       ("valueBytes", .integer(memory.bindingByteCount)),
+      ("tableBytes", .integer(memory.tableByteCount)),
       ("peakBytes", .integer(memory.peakByteCount)),
     ])
   }

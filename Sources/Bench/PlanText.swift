@@ -88,6 +88,7 @@ enum PlanText {
     parts += [
       "caches \(mebi(memory.cacheByteCount))", "arena \(mebi(memory.arenaByteCount))",
       "values \(mebi(memory.bindingByteCount))",
+      "table rows \(mebi(memory.tableByteCount))",
     ]
     let peak = "at most \(mebi(memory.peakByteCount)) MiB if every program runs: "
     return wrapped("memory        ", peak + parts.joined(separator: ", "))

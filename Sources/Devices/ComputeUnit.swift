@@ -33,6 +33,8 @@ public struct Footprint: Hashable, Sendable {
   public var arenaByteCount = 0
   /// Bytes of constants that are kept in another format than the one they are stored in.
   public var constantByteCount = 0
+  /// Bytes of weights kept in another format, by name: one copy serves all programs of a unit.
+  public var convertedWeights: [String: Int] = [:]
 
   /// Nothing.
   public init() {}
@@ -42,6 +44,7 @@ public struct Footprint: Hashable, Sendable {
     var sum = left
     sum.arenaByteCount += right.arenaByteCount
     sum.constantByteCount += right.constantByteCount
+    sum.convertedWeights.merge(right.convertedWeights) { own, _ in own }
     return sum
   }
 }

@@ -35,8 +35,10 @@ public final class Program: Sendable {
     }
   }
 
-  /// Memory of all segments.
-  public var footprint: Footprint { executables.reduce(Footprint()) { $0 + $1.footprint } }
+  /// The segments in order, each with its memory.
+  public var parts: [(segment: Segment, footprint: Footprint)] {
+    zip(segments, executables).map { ($0, $1.footprint) }
+  }
 
   /// Runs the program once the moments have come; returns at once.
   ///

@@ -16,13 +16,19 @@ public struct Registry: Sendable {
     engine: EngineOptions = EngineOptions(),
     gpu: GPUOptions = GPUOptions()
   ) {
+    // Threads that fill the machine stay on a processor each; fewer are left to the system, which knows
+    // what else runs.
+    let machine = HostMachine.current()
+    let pinned = threads == machine.processors ? machine.processors(forThreads: threads) : nil
     makers = [
       .reference: { ReferenceUnit() },
       .null: { NullUnit() },
       .gpu: { try GPUUnit(gpu) },
-      .cpu: { try CPUUnit(threads: threads) },
-      .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads) },
-      .neuralEngine: { try EmulatedUnit(.neuralEngine(engine), threads: threads) },
+      .cpu: { try CPUUnit(threads: threads, processors: pinned) },
+      .emulatedGPU: { try EmulatedUnit(.emulatedGPU, threads: threads, processors: pinned) },
+      .neuralEngine: {
+        try EmulatedUnit(.neuralEngine(engine), threads: threads, processors: pinned)
+      },
     ]
   }
 

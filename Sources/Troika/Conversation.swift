@@ -64,7 +64,9 @@ public final class Conversation: @unchecked Sendable {
       var response = try troika.generator(callbacks)
         .run(request, in: session, history: &history, loaded: &loaded)
       response.timings.loadNanoseconds = troika.loadNanoseconds
-      response.plannedByteCount = troika.store.plannedByteCount + session.cacheByteCount
+      response.plannedByteCount =
+        troika.loadedByteCount + troika.store.plannedByteCount(rows: Set(history).count + 1)
+        + session.cacheByteCount
       if !keepsMedia { loaded = before }
       troika.addHealth(to: &response)
       return response

@@ -71,7 +71,7 @@ final class ProgramStore: @unchecked Sendable {
     }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[key] = program
-    forecast.add(program.graph, program.footprint)
+    forecast.add(program.graph, program.parts)
     order.append(key)
     return program
   }
@@ -85,11 +85,11 @@ final class ProgramStore: @unchecked Sendable {
       ? .f16 : .f32
   }
 
-  /// Bytes that the plans of all programs so far predict.
-  var plannedByteCount: Int {
+  /// Bytes that the plans of all programs so far predict, with some rows of the embedding tables.
+  func plannedByteCount(rows: Int) -> Int {
     lock.lock()
     defer { lock.unlock() }
-    return forecast.byteCount
+    return forecast.byteCount + forecast.tableByteCount(rows: rows)
   }
 
   /// What was sent away so far, one entry for each operation of each program.

@@ -67,6 +67,8 @@ public final class Troika: Sendable {
   public let layout: ChunkLayout
   /// Positions of the caches.
   public let context: Int
+  /// Bytes of the process that were in memory when loading was over: what plans come on top of.
+  let loadedByteCount: Int
   /// Nanoseconds that loading took.
   public let loadNanoseconds: Int
   /// What the user should know about the folder and the placement.
@@ -115,6 +117,7 @@ public final class Troika: Sendable {
       registry: registry,
       placement: placement
     )
+    loadedByteCount = HostMachine.residentByteCount
     loadNanoseconds = MonotonicClock.nanoseconds - start
   }
 

@@ -92,7 +92,7 @@ import Testing
   func memoryIsWhatCompilingTakes(_ text: String) throws {
     let folder = try Self.folder.get()
     let registry = Registry(threads: 2)
-    let placement = try Placement(parsing: text).replacing(.gpu, with: .emulatedGPU)
+    let placement = try Placement(parsing: text)
     let store = ProgramStore(
       model: folder.model,
       weights: folder.weights,

@@ -11,6 +11,7 @@ struct CPULowering {
   private let rounding: HalfRounding?
   private var constants: [Buffer] = []
   private var constantByteCount = 0
+  private var convertedWeights: [String: Int] = [:]
   private var places: [Place?]
   private var offsets: [Int]
   /// The node whose memory a view shares.
@@ -75,26 +76,29 @@ struct CPULowering {
   /// A constant in f16: a matrix as it is stored, anything else as the f32 numbers f16 keeps.
   private mutating func halve(_ node: Node) throws {
     let original = graph.nodes[node.inputs[0]]
-    let numbers: () throws -> [Float]
     switch original.op {
-    case .constant(.literal(let values)): numbers = { values }
+    case .constant(.weight(let name)) where graph.readsAsMatrix(node.id):
+      convertedWeights[name] = node.type.byteCount
+      guard let source, let halves = rounding?.weights else {
+        places[node.id] = unboundPlace
+        return
+      }
+      let buffer = try halves.buffer(name, original.type, of: source)
+      constants.append(buffer)
+      places[node.id] = .constant(buffer.pointer)
     case .constant(.weight(let name)):
-      numbers = { [self] in try decoded(name, original.type) }
-    default: return
+      try own(node) { [self] in
+        try decoded(name, original.type).map { ElementCoding.rounded($0, to: .f16) }
+      }
+    case .constant(.literal(let values)) where graph.readsAsMatrix(node.id):
+      let buffer = try Buffer(byteCount: node.type.byteCount)
+      ElementCoding.encode(values, .f16, to: buffer.pointer)
+      constants.append(buffer)
+      places[node.id] = .constant(buffer.pointer)
+    case .constant(.literal(let values)):
+      try own(node) { values.map { ElementCoding.rounded($0, to: .f16) } }
+    default: break
     }
-    guard graph.readsAsMatrix(node.id) else {
-      try own(node) { try numbers().map { ElementCoding.rounded($0, to: .f16) } }
-      return
-    }
-    constantByteCount += node.type.byteCount
-    guard source != nil else {
-      places[node.id] = unboundPlace
-      return
-    }
-    let buffer = try Buffer(byteCount: node.type.byteCount)
-    ElementCoding.encode(try numbers(), .f16, to: buffer.pointer)
-    constants.append(buffer)
-    places[node.id] = .constant(buffer.pointer)
   }
 
   /// A constant as f32 numbers in memory of the program's own.
@@ -163,6 +167,7 @@ struct CPULowering {
     var footprint = Footprint()
     footprint.arenaByteCount = layout.byteCount
     footprint.constantByteCount = constantByteCount
+    footprint.convertedWeights = convertedWeights
     return footprint
   }
 

@@ -11,6 +11,7 @@ public final class EmulatedUnit: ComputeUnit {
   public let health = HealthRecord()
   private let pool: WorkerPool
   private let arena = Arena()
+  private let weights = HalfWeights()
   private let queue: UnitQueue
 
   /// A unit with this profile.
@@ -18,10 +19,15 @@ public final class EmulatedUnit: ComputeUnit {
   /// - Parameters:
   ///   - profile: what it runs and how.
   ///   - threads: threads of the processor that work on one launch.
+  ///   - processors: the processors they are pinned to; nil leaves that to the system.
   /// - Throws: `DeviceError.unavailable` where no thread can be had.
-  public init(_ profile: UnitProfile, threads: Int) throws(DeviceError) {
+  public init(
+    _ profile: UnitProfile,
+    threads: Int,
+    processors: [Int]? = nil
+  ) throws(DeviceError) {
     self.profile = profile
-    pool = try WorkerPool(threads: threads, processors: nil)
+    pool = try WorkerPool(threads: threads, processors: processors)
     queue = UnitQueue(unit: profile.unit)
   }
 
@@ -61,7 +67,8 @@ public final class EmulatedUnit: ComputeUnit {
     let rounding = HalfRounding(
       flushesSubnormals: profile.numerics.flushesSubnormals,
       accumulatesInHalf: profile.numerics.accumulation == .f16,
-      health: health
+      health: health,
+      weights: weights
     )
     return try CPULowering(graph, over: source, pool: pool, rounding: rounding)
   }

@@ -48,4 +48,6 @@ struct HalfRounding: Sendable {
   /// Whether sums are kept in fp16.
   let accumulatesInHalf: Bool
   let health: HealthRecord
+  /// Matrices that had to be converted.
+  let weights: HalfWeights
 }

@@ -17,6 +17,13 @@ enum GPUConstant {
 }
 
 extension GPULowering {
+  /// The name of the weight that a constant is a view of, or its own.
+  func weightName(_ id: Int) -> String {
+    let node = graph.nodes[id]
+    if case .constant(.weight(let name)) = node.op { return name }
+    return node.inputs.first.map { weightName($0) } ?? node.name
+  }
+
   /// The value of a constant or of a view of one.
   ///
   /// - Throws: where the source cannot give its bytes.
@@ -25,6 +32,10 @@ extension GPULowering {
     switch node.op {
     case .constant(.literal(let numbers)): return .literal(numbers, node.type)
     case .constant(.weight(let name)):
+      guard let source else {
+        let zeros = [Float](repeating: 0, count: node.type.shape.elementCount)
+        return .literal(zeros, node.type)
+      }
       guard let base = try source.bytes(of: name).baseAddress else {
         throw declined(node, "has no bytes")
       }

@@ -28,16 +28,12 @@ final class GPUExecutable: Executable, @unchecked Sendable {
     self.source = source
     program = lowering.program
     matrices = lowering.matrices
+    footprint = lowering.footprint
     layout = GPULayout(lowering.program, alignment: lowering.context.device.alignment)
     for dispatch in program.dispatches { _ = try context.pipeline(dispatch.pipeline) }
   }
 
-  var footprint: Footprint {
-    var footprint = Footprint()
-    footprint.arenaByteCount = layout.byteCount + layout.stagedByteCount
-    footprint.constantByteCount = program.constants.reduce(0) { $0 + $1.byteCount }
-    return footprint
-  }
+  let footprint: Footprint
 
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment {
     try program.graph.check(bindings)

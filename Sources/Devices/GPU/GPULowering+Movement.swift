@@ -160,13 +160,20 @@ extension GPULowering {
   mutating func gather(_ node: Node) throws {
     let table = graph.nodes[node.inputs[0]]
     let width = table.type.shape.elementCount / max(table.type.shape[0], 1)
-    let count = node.type.shape.elementCount
+    let numbers = node.type.shape.elementCount
     let words: GPURange
     let format: UInt32
-    if graph.isConstant(node.inputs[0]), case .mapped(let bytes, let type) = try constant(table.id)
+    if graph.isConstant(node.inputs[0]), source == nil {
+      if try gatherOnHost(node, nil, table.type) { return }
+      words = Self.unbound(table.type.byteCount)
+      format = 0
+      count(table.type.byteCount)
+    } else if graph.isConstant(node.inputs[0]),
+      case .mapped(let bytes, let type) = try constant(table.id)
     {
       if try gatherOnHost(node, bytes, type) { return }
       let size = (type.byteCount + 3) / 4 * 4
+      count(type.byteCount)
       let buffer = try GPUBuffer(context, byteCount: size)
       try buffer.upload(bytes, byteCount: type.byteCount)
       words = keep(buffer, byteCount: size)
@@ -182,9 +189,9 @@ extension GPULowering {
         .texels(words, TG_R32U), .texels(try range(of: node.inputs[1]), TG_R32I),
         .storage(result(node)),
       ],
-      push: [UInt32(count), UInt32(width), UInt32(table.type.shape[0])],
-      groups: texelGrid(count),
-      work: count * 16
+      push: [UInt32(numbers), UInt32(width), UInt32(table.type.shape[0])],
+      groups: texelGrid(numbers),
+      work: numbers * 16
     )
   }
 
@@ -205,7 +212,7 @@ extension GPULowering {
   /// The processor takes the rows while it uploads the inputs.
   private mutating func gatherOnHost(
     _ node: Node,
-    _ bytes: UnsafeRawPointer,
+    _ bytes: UnsafeRawPointer?,
     _ type: TensorType
   ) throws -> Bool {
     var ids = graph.nodes[node.inputs[1]]
@@ -219,6 +226,10 @@ extension GPULowering {
     let target = result(node)
     guard case .slot(let slot) = target.place else { return false }
     fillsBefore(target)
+    guard let bytes else {
+      copy(target, target, count: node.type.shape.elementCount, rounds: true)
+      return true
+    }
     gathers(
       GPUProgram.HostGather(
         table: bytes,

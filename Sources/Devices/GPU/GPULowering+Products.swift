@@ -79,13 +79,28 @@ extension GPULowering {
       product.blocks = columns
       return try transposed(product, left, right, result(node), numbers: nil)
     }
-    let matrix = try packed(node.inputs[1])
     product.isBiased = bias != nil
     let target = result(node)
     product.clamp = takeClamp(of: node, at: target)
+    let type = graph.nodes[node.inputs[1]].type
+    convertedWeights[weightName(node.inputs[1])] = GPUMatrix.byteCount(type)
+    guard source != nil else { return layOut(product, left, target) }
+    let matrix = try packed(node.inputs[1])
     for window in matrix.windows {
       try weighted(product, left, window, matrix.type.dtype, bias, target)
     }
+  }
+
+  /// A product of which only the operands' lives matter.
+  private mutating func layOut(_ product: GPUProduct, _ left: GPURange, _ target: GPURange) {
+    emit(
+      .productHalf,
+      constants(product, rows: 1, columns: 8, base: 0),
+      [.texels(left, TG_RGBA32F), .storage(target)],
+      push: product.push(columns: product.columns, base: 0),
+      groups: (1, 1, 1),
+      work: 0
+    )
   }
 
   private mutating func packed(_ id: Int) throws -> GPUMatrix {

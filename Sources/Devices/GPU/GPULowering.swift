@@ -6,12 +6,16 @@ import Graph
 struct GPULowering {
   let context: GPUContext
   let graph: Graph
-  let source: any WeightSource
+  /// Where constants come from; nil where only the layout is wanted.
+  let source: (any WeightSource)?
   let store: GPUWeightStore
   /// How many nodes and outputs read each node.
   let useCounts: [Int]
   private(set) var program: GPUProgram
   private(set) var matrices: [GPUMatrix] = []
+  /// Bytes of constants, packed matrices apart, and of those by name.
+  private(set) var constantByteCount = 0
+  var convertedWeights: [String: Int] = [:]
   private var ranges: [GPURange?]
   private var constantRanges: [Int: GPURange] = [:]
   /// Writes into states, which come after everything that reads them as they were.
@@ -20,7 +24,7 @@ struct GPULowering {
 
   init(
     _ graph: Graph,
-    over source: any WeightSource,
+    over source: (any WeightSource)?,
     context: GPUContext,
     store: GPUWeightStore
   ) throws {
@@ -112,9 +116,30 @@ struct GPULowering {
   }
 
   mutating func constant(_ bytes: UnsafeRawBufferPointer, byteCount: Int) throws -> GPURange {
+    constantByteCount += bytes.count
+    guard source != nil else { return Self.unbound(byteCount) }
     let buffer = try GPUBuffer(context, byteCount: bytes.count)
     if let base = bytes.baseAddress { try buffer.upload(base, byteCount: bytes.count) }
     return keep(buffer, byteCount: byteCount)
+  }
+
+  /// Stands for a constant's memory where only the layout is wanted.
+  static func unbound(_ byteCount: Int) -> GPURange {
+    GPURange(place: .constant(0), byteCount: byteCount)
+  }
+
+  /// Counts a constant that is not made of numbers.
+  mutating func count(_ byteCount: Int) { constantByteCount += byteCount }
+
+  /// What the program takes of memory.
+  var footprint: Footprint {
+    let layout = GPULayout(program, alignment: context.device.alignment)
+    var footprint = Footprint()
+    footprint.arenaByteCount =
+      layout.byteCount + (context.device.isUnified ? 0 : layout.stagedByteCount)
+    footprint.constantByteCount = constantByteCount
+    footprint.convertedWeights = convertedWeights
+    return footprint
   }
 
   mutating func keep(_ buffer: GPUBuffer, byteCount: Int) -> GPURange {

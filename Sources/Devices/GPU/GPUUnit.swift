@@ -67,6 +67,15 @@ public final class GPUUnit: ComputeUnit {
     return try GPUExecutable(lowering, arena: arena, queue: queue, source: source)
   }
 
+  /// The segment's memory as `compile` would lay it out.
+  ///
+  /// - Throws: where an operation is declined.
+  public func footprint(of segment: Segment) throws -> Footprint {
+    try segment.graph.checkVerdicts(of: profile)
+    let graph = try segment.graph.applying([GatedGeluFusion()])
+    return try GPULowering(graph, over: nil, context: context, store: store).footprint
+  }
+
   /// Copies bytes.
   public func copy(_ source: Value, to target: Value, after: [Moment]) -> Moment {
     queue.submit("copy", after: after) {

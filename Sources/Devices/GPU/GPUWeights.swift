@@ -20,6 +20,19 @@ final class GPUMatrix: @unchecked Sendable {
   /// Rows of the matrix in a tile of the packed layout.
   static let tile = 64
 
+  /// Bytes of a packed matrix with its scales.
+  static func byteCount(_ type: TensorType) -> Int {
+    let rows = (type.shape[0] + tile - 1) / tile * tile
+    let scales: Int =
+      switch type.dtype {
+      case .int8Block32, .int4Block32: rows * (type.shape[1] / 32)
+      case .int8Row: rows
+      case .int4Palette32: rows / 2
+      case .f32, .f16, .bf16, .i32: 0
+      }
+    return rows * ((type.shape[1] + 3) / 4) * type.dtype.packedTexelBytes + scales * 4
+  }
+
   /// Packs a matrix.
   ///
   /// - Throws: `DeviceError.outOfMemory`.

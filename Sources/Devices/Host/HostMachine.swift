@@ -52,6 +52,12 @@ public struct HostMachine: Hashable, Sendable {
     return (Int(peak?.prefix { $0.isNumber } ?? "0") ?? 0) << 10
   }
 
+  /// Bytes of this process that are in memory now, mapped files included.
+  public static var residentByteCount: Int {
+    let now = field("VmRSS", in: text("/proc/self/status"))
+    return (Int(now?.prefix { $0.isNumber } ?? "0") ?? 0) << 10
+  }
+
   private static func text(_ path: String) -> String {
     (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
   }

@@ -9,7 +9,8 @@ public struct UnitRule: Hashable, Sendable {
     /// Tensors of more axes.
     case rank(atMost: Int)
     /// Tensors with a larger extent, by axis from the innermost; the last limit holds for all
-    /// further axes.
+    /// further axes. Operations whose columns do not depend on one another are taken in parts that
+    /// fit: matrix products, and elementwise ones behind them.
     case extents(atMost: [Int])
     /// Attention over heads of any other width.
     case headWidth(multipleOf: Int)
@@ -47,7 +48,7 @@ public struct UnitRule: Hashable, Sendable {
     case .extents(let limits):
       return types.contains { type in
         type.shape.extents.reversed().enumerated().contains { axis, extent in
-          extent > limits[min(axis, limits.count - 1)]
+          extent > limits[min(axis, limits.count - 1)] && !(axis == 0 && node.op.splitsColumns)
         }
       }
     }
@@ -81,6 +82,16 @@ public struct ProgramLimits: Hashable, Sendable {
         + "\(graph.decoderLayerCount) (\(source))"
     }
     return nil
+  }
+}
+
+extension Op {
+  /// Whether each column of the result can be made without the others.
+  fileprivate var splitsColumns: Bool {
+    switch self {
+    case .linear, .unary, .binary, .affine, .clamp, .softcap, .gatedGelu: true
+    default: false
+    }
   }
 }
 

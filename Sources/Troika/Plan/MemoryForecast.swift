@@ -5,36 +5,67 @@ import Graph
 struct MemoryForecast: Sendable {
   private var weights: [String: Int] = [:]
   /// Bytes of constants kept in another format than the one they are stored in.
-  private(set) var convertedByteCount = 0
-  /// Bytes of intermediate results of the program that has most.
-  private(set) var largestArena = 0
-  /// Bytes of inputs and outputs of the program that has most.
-  private(set) var largestBindings = 0
+  var convertedByteCount: Int { ownByteCount + converted.values.reduce(0, +) }
+  private var ownByteCount = 0
+  private var converted: [String: Int] = [:]
+  /// Bytes of intermediate results of the segment that has most, by unit: a unit keeps its arena.
+  private var arenas: [UnitID: Int] = [:]
+  /// Tables of which only rows are read, with the bytes of a row.
+  private var tables: [String: (row: Int, all: Int)] = [:]
+  /// Values that are handed from program to program, by name, in their largest shape.
+  private var bindings: [String: Int] = [:]
+  /// Bytes of values that cross between units inside the program that has most.
+  private var largestCrossing = 0
 
-  /// Adds a program.
-  mutating func add(_ graph: Graph, _ footprint: Footprint) {
-    for node in graph.nodes {
-      guard case .constant(.weight(let name)) = node.op, graph.isReadWhole(node.id) else {
-        continue
-      }
-      weights[name] = node.type.byteCount
+  /// Bytes of values that live between and beside the programs.
+  var bindingByteCount: Int { bindings.values.reduce(0, +) + largestCrossing }
+
+  /// Bytes of the arenas of all units.
+  var arenaByteCount: Int { arenas.values.reduce(0, +) }
+
+  /// Bytes of mapped tables that come into memory with some rows: the system maps them in windows.
+  func tableByteCount(rows: Int) -> Int {
+    let window = 1 << 16
+    return tables.values.reduce(0) { sum, table in
+      sum + min(rows * (table.row / window + 2) * window, table.all)
     }
-    convertedByteCount += footprint.constantByteCount
-    largestArena = max(largestArena, footprint.arenaByteCount)
-    let outputs = graph.outputs.filter { !$0.isState }.map { graph.nodes[$0.node].type }
-    let inputs = graph.inputs.map(\.type)
-    largestBindings = max(
-      largestBindings,
-      (inputs + outputs).reduce(0) { $0 + $1.byteCount }
-    )
+  }
+
+  /// Adds a program in its segments.
+  mutating func add(_ graph: Graph, _ parts: [(segment: Segment, footprint: Footprint)]) {
+    for node in graph.nodes {
+      guard case .constant(.weight(let name)) = node.op else { continue }
+      if graph.isReadWhole(node.id) {
+        weights[name] = node.type.byteCount
+      } else {
+        tables[name] = (node.type.byteCount / max(node.type.shape[0], 1), node.type.byteCount)
+      }
+    }
+    for (segment, footprint) in parts {
+      ownByteCount += footprint.constantByteCount
+      converted.merge(footprint.convertedWeights) { own, _ in own }
+      arenas[segment.unit] = max(arenas[segment.unit] ?? 0, footprint.arenaByteCount)
+    }
+    let states = Set(graph.outputs.filter(\.isState).map(\.name))
+    let values =
+      graph.inputs.map { ($0.name, $0.type) }
+      + graph.outputs.map { ($0.name, graph.nodes[$0.node].type) }
+    for (name, type) in values where !states.contains(name) {
+      bindings[name] = max(bindings[name] ?? 0, type.byteCount)
+    }
+    let named = Set(graph.outputs.map(\.name))
+    let crossing = parts.map(\.segment).flatMap { segment in
+      segment.graph.outputs.filter { !named.contains($0.name) }
+        .map { segment.graph.nodes[$0.node].type.byteCount }
+    }
+    largestCrossing = max(largestCrossing, crossing.reduce(0, +))
   }
 
   /// Bytes of weights that are read whole, once each, as they are stored.
   var weightByteCount: Int { weights.values.reduce(0, +) }
 
-  /// Bytes of weights, of constants kept in another format, of the largest arena and of the largest
-  /// program's values.
-  var byteCount: Int { weightByteCount + convertedByteCount + largestArena + largestBindings }
+  /// Bytes of weights, of constants kept in another format, of arenas and of values.
+  var byteCount: Int { weightByteCount + convertedByteCount + arenaByteCount + bindingByteCount }
 }
 
 extension Graph {

@@ -36,10 +36,9 @@ struct PlanBuilder {
     let name = key.name(traced)
     let placed = try store.place(traced.applying(Graph.standardPasses), part)
     let segments = try placed.graph.segments { placed.units[$0.id] ?? .cpu }
-    let footprint = try segments.reduce(Footprint()) {
-      try $0 + registry.unit($1.unit).footprint(of: $1)
-    }
-    forecast.add(placed.graph, footprint)
+    let parts = try segments.map { ($0, try registry.unit($0.unit).footprint(of: $0)) }
+    let footprint = parts.reduce(Footprint()) { $0 + $1.1 }
+    forecast.add(placed.graph, parts)
     for output in placed.graph.outputs where output.isState {
       caches[output.name] = placed.graph.nodes[output.node].type.byteCount
     }
@@ -60,7 +59,8 @@ struct PlanBuilder {
         operations: operations,
         hostOperations: placed.graph.nodes.count { $0.isHostWork },
         weightByteCount: placed.graph.wholeWeightByteCount,
-        convertedByteCount: footprint.constantByteCount,
+        convertedByteCount: footprint.constantByteCount
+          + footprint.convertedWeights.values.reduce(0, +),
         arenaByteCount: footprint.arenaByteCount,
         crossings: placed.graph.crossings(segments)
       )
@@ -109,13 +109,15 @@ struct PlanBuilder {
 
   var shares: [PlanReport.Share] { counts.values.sorted { $0.unit.name < $1.unit.name } }
 
-  var memory: PlanReport.Memory {
+  /// Memory of a conversation that fills a context.
+  func memory(context: Int) -> PlanReport.Memory {
     PlanReport.Memory(
       weightByteCount: forecast.weightByteCount,
       convertedByteCount: forecast.convertedByteCount,
       cacheByteCount: caches.values.reduce(0, +),
-      arenaByteCount: forecast.largestArena,
-      bindingByteCount: forecast.largestBindings
+      arenaByteCount: forecast.arenaByteCount,
+      bindingByteCount: forecast.bindingByteCount,
+      tableByteCount: forecast.tableByteCount(rows: context)
     )
   }
 }

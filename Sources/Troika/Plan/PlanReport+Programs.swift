@@ -59,7 +59,7 @@ extension PlanReport {
     programs = builder.programs
     fallbacks = builder.fallbacks
     shares = builder.shares
-    memory = builder.memory
+    memory = builder.memory(context: context)
     warnings = check.warnings
   }
 

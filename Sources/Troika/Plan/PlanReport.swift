@@ -95,14 +95,17 @@ public struct PlanReport: Hashable, Sendable {
     public let convertedByteCount: Int
     /// Caches of one conversation.
     public let cacheByteCount: Int
-    /// Intermediate results of the largest program.
+    /// Intermediate results, of each unit's largest program.
     public let arenaByteCount: Int
-    /// Inputs and outputs of the program that has most.
+    /// Values between programs, and between units inside one.
     public let bindingByteCount: Int
+    /// Rows of embedding tables, at most as many as the context has positions.
+    public let tableByteCount: Int
 
     /// All of it at once.
     public var peakByteCount: Int {
       weightByteCount + convertedByteCount + cacheByteCount + arenaByteCount + bindingByteCount
+        + tableByteCount
     }
   }
 

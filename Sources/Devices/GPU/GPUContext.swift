@@ -115,7 +115,7 @@ final class GPUContext: @unchecked Sendable {
       try submit(program) { tg_submit(handle, recording.handle, $0) }
     }
     for (recording, value) in zip(recordings, values) {
-      try wait(value, patience: recording.patience(options), program)
+      try wait(value, patience: recording.patience, program)
       recording.hasRun = true
     }
   }

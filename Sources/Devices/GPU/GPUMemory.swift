@@ -112,9 +112,11 @@ final class GPURecording: @unchecked Sendable {
   }
 
   /// Nanoseconds after which a device that has not come to its end hangs.
-  func patience(_ options: GPUOptions) -> Int {
+  var patience: Int {
+    let options = context.options
+    let base = context.device.kind == .software ? 10_000_000_000 : 1_000_000_000
     let compiling = hasRun ? 0 : options.compilingNanoseconds
-    return options.patienceNanoseconds + compiling + work * options.nanosecondsPerUnit
+    return (options.patienceNanoseconds ?? base) + compiling + work * options.nanosecondsPerUnit
   }
 
   /// A view of part of a buffer, which lives as long as the recording.

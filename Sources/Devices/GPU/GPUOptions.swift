@@ -20,8 +20,9 @@ public struct GPUOptions: Hashable, Sendable {
   public var testsItself = true
   /// Where pipelines and test results are kept between processes; nil for nowhere.
   public var cacheFolder: String?
-  /// Nanoseconds without progress after which a launch has failed, for work of no size.
-  public var patienceNanoseconds = 10_000_000_000
+  /// Nanoseconds without progress after which a launch has failed, for work of no size; nil for a
+  /// second, and ten where the processor computes and may be busy.
+  public var patienceNanoseconds: Int?
   /// Nanoseconds more where a driver may still have to compile.
   public var compilingNanoseconds = 120_000_000_000
   /// Nanoseconds more for each floating-point operation or byte: a very slow device's.

@@ -84,7 +84,7 @@ extension GPULowering {
     product.clamp = takeClamp(of: node, at: target)
     let type = graph.nodes[node.inputs[1]].type
     convertedWeights[weightName(node.inputs[1])] = GPUMatrix.byteCount(type)
-    guard source != nil else { return layOut(product, left, target) }
+    guard source != nil else { return try layOut(product, left, target) }
     let matrix = try packed(node.inputs[1])
     for window in matrix.windows {
       try weighted(product, left, window, matrix.type.dtype, bias, target)
@@ -92,7 +92,12 @@ extension GPULowering {
   }
 
   /// A product of which only the operands' lives matter.
-  private mutating func layOut(_ product: GPUProduct, _ left: GPURange, _ target: GPURange) {
+  private mutating func layOut(
+    _ product: GPUProduct,
+    _ left: GPURange,
+    _ target: GPURange
+  ) throws {
+    _ = try unused()
     emit(
       .productHalf,
       constants(product, rows: 1, columns: 8, base: 0),

@@ -20,6 +20,7 @@ struct PlacementInspection {
     ]
     if let cuts = file.cuts { fields.append(("cuts", .array(cuts.map { .integer($0) }))) }
     if let counts = file.prefill { fields.append(("prefill", .array(counts.map { .integer($0) }))) }
+    if let rule = file.batches { fields.append(("batches", .string(rule.rawValue))) }
     if let rule = file.sharedLayers { fields.append(("sharedLayers", .string(rule.rawValue))) }
     if let isAllowed = file.allowsFallback { fields.append(("fallback", .bool(isAllowed))) }
     let engine = Self.engine(file.engine)

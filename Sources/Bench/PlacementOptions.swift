@@ -9,8 +9,8 @@ import Troika
 /// What the command line says overrides what a placement file says.
 struct PlacementOptions {
   static let valued: Set<String> = [
-    "model", "placement", "engine", "chunks", "prefill", "shared-layers", "context", "threads",
-    "gpu",
+    "model", "placement", "engine", "chunks", "prefill", "shared-layers", "batches",
+    "context", "threads", "gpu",
   ]
   static let switches: Set<String> = ["no-fallback"]
 
@@ -28,6 +28,7 @@ struct PlacementOptions {
       --prefill N,…       token counts of prefill programs (64,512)
       --shared-layers R   last (default): layers without caches of their own run for the last
                           position; all: for the whole batch
+      --batches R         smallest (default): fewest rows, padding included; fewest: launches
       --context N         positions of the caches (8192 at most by default)
       --threads N         worker threads of the cpu unit (all processors)
     """
@@ -74,6 +75,7 @@ struct PlacementOptions {
       context: try arguments.integer("context", in: 2...(1 << 24)),
       prefillShapes: try Options.sizes(arguments, "prefill") ?? file.prefill,
       sharedLayers: shared ?? file.sharedLayers ?? .last,
+      batches: try arguments.choice("batches", BatchChoice.self) ?? file.batches ?? .smallest,
       engine: engine,
       threads: try Options.threads(arguments),
       gpu: Options.gpu(arguments),

@@ -38,6 +38,7 @@ final class DecoderSession {
   private let programs: DecoderPrograms
   /// Token counts that programs exist for; empty where any count does.
   private let fixedShapes: [Int]
+  private let batches: BatchChoice
   private var caches: [String: Value] = [:]
 
   init(
@@ -48,9 +49,11 @@ final class DecoderSession {
     context: Int,
     batch: Int,
     fixedShapes: [Int] = [],
-    sharedLayers: TextDecoder.SharedLayers = .last
+    sharedLayers: TextDecoder.SharedLayers = .last,
+    batches: BatchChoice = .smallest
   ) throws {
     self.fixedShapes = fixedShapes
+    self.batches = batches
     self.store = store
     self.text = text
     self.context = context
@@ -85,6 +88,12 @@ final class DecoderSession {
     self.position = position
     if position == 0 { written = 0 }
     return true
+  }
+
+  /// How many of some tokens the next step takes.
+  func nextBatch(of tokens: Int) -> Int {
+    guard !fixedShapes.isEmpty, !text.configuration.seesWholeMedia else { return batch }
+    return BatchPlan(tokens: tokens, available: fixedShapes, choice: batches).shapes.first ?? batch
   }
 
   /// Runs rows through the decoder and moves on behind them.

@@ -170,7 +170,7 @@ struct Generator {
       )
       let end = rows.batchEnd(
         from: position,
-        limit: session.batch,
+        limit: session.nextBatch(of: rows.count - position),
         keepsMediaWhole: keepsWhole
       )
       let isLast = end == rows.count

@@ -26,6 +26,8 @@ public final class Troika: Sendable {
     public var prefillShapes: [Int]?
     /// For which positions of a prompt the layers run that own no keys and values.
     public var sharedLayers: TextDecoder.SharedLayers
+    /// How a prompt is dealt out to programs of fixed token counts.
+    public var batches: BatchChoice
     /// Switches of the neural engine.
     public var engine: EngineOptions
     /// Worker threads of the processor unit; nil for all processors.
@@ -42,6 +44,7 @@ public final class Troika: Sendable {
       context: Int? = nil,
       prefillShapes: [Int]? = nil,
       sharedLayers: TextDecoder.SharedLayers = .last,
+      batches: BatchChoice = .smallest,
       engine: EngineOptions = EngineOptions(),
       threads: Int? = nil,
       gpu: GPUOptions = GPUOptions(),
@@ -52,6 +55,7 @@ public final class Troika: Sendable {
       self.context = context
       self.prefillShapes = prefillShapes
       self.sharedLayers = sharedLayers
+      self.batches = batches
       self.engine = engine
       self.threads = threads
       self.gpu = gpu
@@ -78,6 +82,7 @@ public final class Troika: Sendable {
   private let batch: Int
   private let registry: Registry
   private let sharedLayers: TextDecoder.SharedLayers
+  private let batches: BatchChoice
 
   private init(path: String, _ options: LoadOptions) throws {
     let start = MonotonicClock.nanoseconds
@@ -86,6 +91,7 @@ public final class Troika: Sendable {
     layout = options.layout ?? folder.layout
     context = options.context ?? folder.context
     sharedLayers = options.sharedLayers
+    batches = options.batches
     let prefill = options.prefillShapes ?? folder.prefill
     try Self.check(layout: layout, context: context, prefill: prefill, text)
     batch = CompiledShapes.batch(prefill, context: context)
@@ -188,7 +194,8 @@ public final class Troika: Sendable {
       context: context,
       batch: batch,
       fixedShapes: shapes.tokens,
-      sharedLayers: sharedLayers
+      sharedLayers: sharedLayers,
+      batches: batches
     )
   }
 

@@ -108,7 +108,7 @@ import Testing
       )
     )
     let split = try await Self.load([2, 5, 7, 10], prefill: [16, 64], model: bundle.url)
-    let whole = try await Self.load([10], prefill: [64], model: bundle.url)
+    let whole = try await Self.load([10], prefill: [16, 64], model: bundle.url)
     for text in ["one", String(repeating: "long prompt ", count: 12)] {
       let expected = try await Self.tokens(whole, text)
       #expect(try await Self.tokens(split, text).tokens == expected.tokens)

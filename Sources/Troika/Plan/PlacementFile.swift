@@ -4,7 +4,8 @@ public import Models
 /// A placement with what else of a plan its file says.
 ///
 /// A JSON object: parts or globs with a unit's name, and the options `about` (words for people),
-/// `base` (the unit of everything else), `cuts`, `prefill`, `sharedLayers`, `fallback` and `engine`.
+/// `base` (the unit of everything else), `cuts`, `prefill`, `batches`, `sharedLayers`, `fallback` and
+/// `engine`.
 public struct PlacementFile: Hashable, Sendable {
   /// Where each part runs.
   public let placement: Placement
@@ -12,6 +13,8 @@ public struct PlacementFile: Hashable, Sendable {
   public private(set) var cuts: [Int]?
   /// Token counts of prefill programs; nil for the usual ones.
   public private(set) var prefill: [Int]?
+  /// How a prompt is dealt out to programs of fixed token counts; nil for the usual.
+  public private(set) var batches: BatchChoice?
   /// For which positions the sharing layers run; nil for the usual.
   public private(set) var sharedLayers: TextDecoder.SharedLayers?
   /// Whether a program that its unit refuses may run on the CPU; nil for the usual.
@@ -47,6 +50,7 @@ public struct PlacementFile: Hashable, Sendable {
       case "cuts": cuts = try node.counts()
       case "prefill":
         prefill = node.value.array == nil ? [try node.count()] : try node.counts()
+      case "batches": batches = try node.choice()
       case "sharedLayers": sharedLayers = try node.choice()
       case "fallback": allowsFallback = try node.bool()
       case "engine": engine = try node.engine()
@@ -58,7 +62,7 @@ public struct PlacementFile: Hashable, Sendable {
 
   /// The keys that are no parts.
   public static let options = [
-    "about", "base", "cuts", "prefill", "sharedLayers", "fallback", "engine",
+    "about", "base", "cuts", "prefill", "batches", "sharedLayers", "fallback", "engine",
   ]
 
   /// The layout of the cuts; nil for the usual one.

@@ -1,0 +1,55 @@
+/// How a prompt is dealt out to programs of fixed token counts.
+public enum BatchChoice: String, Hashable, Sendable, CaseIterable {
+  /// As few rows as possible, padding included, a launch weighing as much as some of them.
+  case smallest
+  /// As few launches as possible: the last program is the smallest that holds the rest.
+  case fewest
+}
+
+/// The token counts of the programs that a prompt goes through, largest first.
+public struct BatchPlan: Hashable, Sendable {
+  /// Rows that cost as much as the launch of a program, which reads its weights once more.
+  public static let launchRows = 16
+
+  /// Token counts in the order of their launches; all but the last are full.
+  public let shapes: [Int]
+
+  /// A plan for some tokens.
+  ///
+  /// - Parameters:
+  ///   - tokens: how many, above 0.
+  ///   - available: token counts there are programs for, rising.
+  ///   - choice: what counts.
+  /// - Complexity: linear in the tokens that the largest program leaves over.
+  public init(tokens: Int, available: [Int], choice: BatchChoice) {
+    guard let largest = available.last, tokens > 0 else {
+      shapes = []
+      return
+    }
+    guard choice == .smallest else {
+      let full = (tokens - 1) / largest
+      let rest = tokens - full * largest
+      let last = available.first { $0 >= rest } ?? largest
+      shapes = [Int](repeating: largest, count: full) + [last]
+      return
+    }
+    // Beyond two of the largest only the largest pays.
+    let full = max(0, tokens / largest - 1)
+    let rest = tokens - full * largest
+    var best: [(cost: Int, shape: Int)] = [(0, 0)]
+    for count in stride(from: 1, through: rest, by: 1) {
+      let options = available.map { shape in
+        (cost: shape + Self.launchRows + best[max(0, count - shape)].cost, shape: shape)
+      }
+      // Of equal costs the larger program goes first.
+      best.append(options.min { ($0.cost, -$0.shape) < ($1.cost, -$1.shape) } ?? (0, largest))
+    }
+    var chosen: [Int] = []
+    var left = rest
+    while left > 0 {
+      chosen.append(best[left].shape)
+      left -= best[left].shape
+    }
+    shapes = [Int](repeating: largest, count: full) + chosen.sorted(by: >)
+  }
+}

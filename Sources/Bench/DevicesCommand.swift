@@ -25,6 +25,7 @@ enum DevicesCommand: Command {
       gpu: Options.gpu(arguments)
     )
     let machine = HostMachine.current()
+    Options.announce(Options.gpu(arguments))
     var rows: [any ComputeUnit] = []
     var absent: [(unit: UnitID, reason: String)] = []
     for name in registry.names {

@@ -16,6 +16,12 @@ enum Options {
     return GPUOptions(device: arguments["gpu"], cacheFolder: home.map { $0 + "/troika/gpu" })
   }
 
+  /// Says that a first run compiles and tests shaders, where it does.
+  static func announce(_ gpu: GPUOptions) {
+    guard GPUUnit.isUntested(gpu) else { return }
+    Output.note("gpu: first run with this driver, its shaders are compiled and tested")
+  }
+
   /// The decoder's cuts, where asked for.
   static func layout(_ arguments: Arguments, _ text: TextConfiguration) throws -> ChunkLayout? {
     guard let given = arguments["chunks"] else { return nil }

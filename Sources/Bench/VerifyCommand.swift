@@ -35,6 +35,7 @@ enum VerifyCommand: Command {
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let options = try PlacementOptions(arguments)
     let load = try options.load()
+    if load.placement.units.contains(.gpu) { Options.announce(load.gpu) }
     let verification = try Verification(
       model: try options.path(),
       goldens: try arguments.required("goldens"),

@@ -18,8 +18,7 @@ final class GPUContext: @unchecked Sendable {
     self.options = options
     system = try GPUSystem(validates: options.validates)
     device = try system.device(options.device)
-    let isNarrow = device.kind == .software && device.subgroupSize == 8
-    family = options.family ?? (isNarrow ? .texels : .tiles)
+    family = options.family ?? .suiting(device)
     if family == .texels, device.subgroupSize != 8 {
       throw .unavailable(unit: UnitNames.gpu, reason: "\(device.name) has no subgroups of 8")
     }
@@ -54,8 +53,8 @@ final class GPUContext: @unchecked Sendable {
   /// Invocations of a workgroup that works on rows.
   var rowLanes: Int { family == .texels ? 8 : max(64, device.subgroupSize) }
 
-  /// The file of self-test results: one for each set of shaders and kernels.
-  var selfTestName: String { "selftest-\(family.rawValue)-\(ShaderCode.digest)" }
+  /// The file of self-test results.
+  var selfTestName: String { family.selfTestName }
 
   /// Bytes of scores that are made at a time: what stays in a processor's cache, or keeps a real
   /// device busy.
@@ -158,4 +157,14 @@ struct GPUPipeline: Hashable, Sendable {
   let shader: GPUShader
   let pushCount: Int
   let constants: [UInt32]
+}
+
+extension GPUOptions.Family {
+  /// The kernels for a device.
+  static func suiting(_ device: GPUDevice) -> GPUOptions.Family {
+    device.kind == .software && device.subgroupSize == 8 ? .texels : .tiles
+  }
+
+  /// The file of self-test results: one for each set of shaders and kernels.
+  var selfTestName: String { "selftest-\(rawValue)-\(ShaderCode.digest)" }
 }

@@ -27,6 +27,15 @@ public final class GPUUnit: ComputeUnit {
     profile = GPUProfile.make(context.device, failures: failures ?? [])
   }
 
+  /// Whether making the unit tests a device for the first time, which takes some seconds on software
+  /// devices.
+  public static func isUntested(_ options: GPUOptions) -> Bool {
+    guard options.testsItself, let device = try? GPUSystem(validates: false).device(options.device)
+    else { return false }
+    let family = options.family ?? .suiting(device)
+    return GPUCacheFolder(options.cacheFolder, device).read(family.selfTestName).isEmpty
+  }
+
   /// What an earlier process found with this device, driver and shaders.
   private static func knownFailures(_ context: GPUContext) -> [GPUSelfTest.Failure]? {
     let data = context.folder.read(context.selfTestName)

@@ -10,6 +10,12 @@ enum TestGPU {
   /// A unit for each way values can be bound, made once: opening a device takes a while.
   static let unit = try? GPUUnit(options(imports: true))
   static let copying = try? GPUUnit(options(imports: false))
+  /// The kernels for devices with shared memory of their own, wherever they can run.
+  static let tiled: GPUUnit? = {
+    var options = TestGPU.options(imports: true)
+    options.family = .tiles
+    return try? GPUUnit(options)
+  }()
   static var isAvailable: Bool { unit != nil }
 
   static func options(imports: Bool) -> GPUOptions {
@@ -72,7 +78,8 @@ struct GPUTests {
       on: ReferenceUnit(),
       over: problem.weights
     )
-    for unit in [try #require(TestGPU.unit), try #require(TestGPU.copying)] {
+    for unit in [TestGPU.unit, TestGPU.copying, TestGPU.tiled] {
+      let unit = try #require(unit)
       let got = try Self.run(graph, inputs, on: unit, over: problem.weights)
       let scale = expected.reduce(0) { max($0, abs($1)) }
       let worst = Self.worst(expected, got, floor: max(scale * 0x1p-9, 6.1e-5))

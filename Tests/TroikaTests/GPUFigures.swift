@@ -9,6 +9,7 @@ import Testing
 
 /// Prints how long encoders of E2B's shapes take on the Vulkan unit and the processor.
 @Suite(
+  .serialized,
   .enabled(
     if: ProcessInfo.processInfo.environment["TROIKA_GPU_FIGURES"] != nil,
     "did not run: figures are printed where TROIKA_GPU_FIGURES is set"
@@ -67,6 +68,43 @@ struct GPUFigures {
       "count": try Value([Int32(patches)], [1]),
     ]
     for output in graph.outputs { values[output.name] = try Value(graph.nodes[output.node].type) }
+    try Self.compare("vision, \(layers) layers, \(patches) patches", graph, values, source)
+  }
+
+  @Test func audio() throws {
+    let frames = 1000
+    let audio = try #require(try SyntheticModel(.e2b).model.audio)
+    var configuration = audio.configuration
+    configuration.layerCount = 2
+    let source = try Noise()
+    let tower = AudioTower(
+      configuration,
+      clips: audio.clips,
+      outputSize: audio.outputSize,
+      prefix: audio.prefix
+    )
+    let graph = try tower.encoder(frames: frames, over: source).applying(Graph.standardPasses)
+    var random = RandomNumbers(seed: 6)
+    var values: [String: Value] = [:]
+    for input in graph.inputs where input.type.dtype == .f32 {
+      values[input.name] = try Value(
+        input.name == "mel"
+          ? random.floats(input.type.shape.elementCount)
+          : [Float](repeating: 1, count: input.type.shape.elementCount),
+        input.type.shape
+      )
+    }
+    values["count"] = try Value([250 as Int32], [1])
+    for output in graph.outputs { values[output.name] = try Value(graph.nodes[output.node].type) }
+    try Self.compare("audio, 2 layers, \(frames) frames", graph, values, source)
+  }
+
+  private static func compare(
+    _ label: String,
+    _ graph: Graph,
+    _ values: [String: Value],
+    _ source: Noise
+  ) throws {
     let gpu = try GPUUnit()
     for unit in [gpu as any ComputeUnit, try CPUUnit(threads: 2)] {
       let executable = try unit.compile(
@@ -74,15 +112,15 @@ struct GPUFigures {
         over: source
       )
       for round in 0..<2 {
-        let (start, used) = (MonotonicClock.nanoseconds, Self.processorSeconds)
+        let (start, used) = (MonotonicClock.nanoseconds, processorSeconds)
         try unit.wait(for: try executable.launch(values, after: []))
         let seconds = Double(MonotonicClock.nanoseconds - start) * 1e-9
         print(
-          "vision, \(layers) layers, \(patches) patches, \(unit.profile.unit), round \(round):",
-          String(format: "%.2f s, %.2f processor s", seconds, Self.processorSeconds - used)
+          "\(label), \(unit.profile.unit), round \(round):",
+          String(format: "%.2f s, %.2f processor s", seconds, processorSeconds - used)
         )
       }
-      if let program = executable as? GPUExecutable { try Self.printShares(program, values) }
+      if let program = executable as? GPUExecutable { try printShares(program, values) }
     }
   }
 

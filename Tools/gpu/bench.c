@@ -85,7 +85,7 @@ static void run(const char *label, tg_pipeline *made, const tg_binding *bindings
 
 static void product(const char *name, uint32_t rows, uint32_t depth, uint32_t columns) {
   int half = !strcmp(name, "half"), plain = !strcmp(name, "plain"), status;
-  uint32_t tileRows = rows > 16 ? 24 : rows, tileColumns = plain ? 2 : 8;
+  uint32_t tileRows = rows > 24 ? (half ? 32 : 24) : rows, tileColumns = plain ? 2 : 8;
   uint32_t constants[11] = {8, half, 1, tileRows, tileColumns};
   uint8_t kinds[6] = {0, 0, 1, 0, 0, 0};
   tg_pipeline *made = pipeline(name, kinds, half ? 6 : plain ? 5 : 4, 72, constants, plain ? 11 : 10);

@@ -51,6 +51,7 @@ extension GPULowering {
     case 3...4: 4
     case 5...8: 8
     case 9...16: 16
+    case 17...24: 24
     default: most
     }
   }
@@ -145,7 +146,7 @@ extension GPULowering {
       case .int4Palette32: (.productNibbleTable, TG_R32U)
       default: (.productHalf, TG_RG32U)
       }
-    let rows = tileRows(product.rows, most: 24)
+    let rows = tileRows(product.rows, most: 32)
     let base = product.result.base + window.firstRow
     emit(
       shader,

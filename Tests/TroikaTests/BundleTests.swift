@@ -90,6 +90,19 @@ import Testing
     for name in opened.tensorNames { #expect(types.type(of: name) == opened.type(of: name)) }
   }
 
+  @Test func programsAreListedOnceAndFitTheContext() throws {
+    let bundle = try TemporaryBundle(
+      of: GoldenFolder.model,
+      .f16,
+      prefill: [1, 64, 512],
+      context: 256
+    )
+    let names = try ModelBundle(folder: bundle.url.path).manifest.programs.map(\.name)
+    #expect(Set(names).count == names.count)
+    let first = names.filter { $0.hasPrefix("chunk1.") }
+    #expect(first == ["chunk1.decode", "chunk1.prefill64", "chunk1.prefill256"])
+  }
+
   @Test func givingUpLeavesNothing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -119,6 +119,11 @@ import Testing
       try writer.write(synthetic.source, to: path) { done, _ in done < 100_000 }
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
+    #expect(throws: BundleError.exists(path: path)) {
+      try writer.write(synthetic.source, to: path)
+    }
+    try FileManager.default.removeItem(atPath: path)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     #expect(throws: BundleError.exists(path: path)) {
       try writer.write(synthetic.source, to: path)

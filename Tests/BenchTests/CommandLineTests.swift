@@ -116,6 +116,17 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
+  @Test func aBundlesSummaryFitsEightyColumns() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let outcome = try Self.run(["bundle", "--model", GoldenFolder.model, "--out", folder.path])
+    #expect(outcome.code == 0)
+    let lines = outcome.output.split(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("worst of chunk1 int4Palette32: ") })
+    // The last line begins with the path.
+    #expect(lines.dropLast().allSatisfy { $0.count <= 80 })
+  }
+
   @Test func jsonIsOneDocument() throws {
     let outcome = try Self.run([
       "generate", "--model", GoldenFolder.model, "--image",

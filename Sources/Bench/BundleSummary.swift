@@ -39,26 +39,24 @@ struct BundleSummary {
       String(repeating: " ", count: max(0, width - text.count)) + text
     }
     var lines = [
-      "file    format         tensors   weights  bits   rms error    max error  palettes"
+      "file    format         tensors   weights  bits  rms error   max error  palettes"
     ]
     for row in rows {
       let report = row.report
-      let palettes =
-        report.clustered + report.uniform == 0
-        ? "" : "\(report.clustered) k-means, \(report.uniform) even"
+      let hasPalettes = report.clustered + report.uniform > 0
       lines.append(
         TimelineText.pad(row.file, 8) + TimelineText.pad(row.format, 14)
           + column("\(row.tensors)", 8) + column(Self.count(report.count), 10)
           + column(Format.fixed(report.bitsPerWeight, 2), 6)
-          + column(Format.fixed(report.relativeError * 100, 3) + " %", 12)
-          + column(Format.scientific(Double(report.largest)), 13)
-          + (palettes.isEmpty ? "" : "  \(report.clustered)+\(report.uniform)")
+          + column(Format.fixed(report.relativeError * 100, 3) + " %", 11)
+          + column(Format.scientific(Double(report.largest)), 12)
+          + (hasPalettes ? "  \(report.clustered)+\(report.uniform)" : "")
       )
     }
     for row in rows where row.report.noise > 0 && row.format.hasPrefix("int") {
       lines.append(
         "worst of \(row.file) \(row.format): \(Format.fixed(row.worst.error * 100, 2)) % "
-          + row.worst.name
+          + Self.short(row.worst.name)
       )
     }
     lines.append(
@@ -69,6 +67,12 @@ struct BundleSummary {
         + "context \(manifest.context)"
     )
     return lines.joined(separator: "\n")
+  }
+
+  /// A tensor's name without what all of the decoder's begin with.
+  private static func short(_ name: String) -> String {
+    let prefix = "model.language_model."
+    return name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
   }
 
   private static func count(_ number: Int) -> String {

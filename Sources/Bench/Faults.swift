@@ -11,6 +11,7 @@ enum Faults {
     case is UsageError: .usage
     case let error as DeviceError: code(of: error)
     case let error as TroikaError: code(of: error)
+    case BundleError.cancelled: .interrupted
     case is SamplingError, is EngineOptionError: .usage
     default: .input
     }

@@ -50,7 +50,9 @@ import Testing
     )
   }
 
-  @Test(arguments: ["generate", "chat", "inspect", "tokenize", "verify", "devices", "plan"])
+  @Test(arguments: [
+    "generate", "chat", "inspect", "tokenize", "verify", "devices", "plan", "bundle",
+  ])
   func everyCommandHasHelpWithAnExample(_ command: String) throws {
     let outcome = try Self.run([command, "--help"])
     #expect(outcome.code == 0)
@@ -93,6 +95,40 @@ import Testing
     let lines = outcome.errors.split(separator: "\n")
     #expect(lines.count == 1, "\(arguments): \(outcome.errors)")
     #expect(outcome.errors.hasPrefix("troika: "))
+  }
+
+  @Test func anInterruptedBundleEndsWithItsCodeAndLeavesNothing() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let process = Process()
+    process.executableURL = Self.executable
+    process.arguments = [
+      "bundle", "--synthetic", "e2b", "--out", folder.appendingPathComponent("model").path,
+    ]
+    process.standardError = Pipe()
+    try process.run()
+    while try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty,
+      process.isRunning
+    {
+      usleep(1000)
+    }
+    process.interrupt()
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit)
+    #expect(process.terminationStatus == 130)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test func aBundlesSummaryFitsEightyColumns() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let outcome = try Self.run(["bundle", "--model", GoldenFolder.model, "--out", folder.path])
+    #expect(outcome.code == 0)
+    let lines = outcome.output.split(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("worst of chunk1 int4Palette32: ") })
+    // The last line begins with the path.
+    #expect(lines.dropLast().allSatisfy { $0.count <= 80 })
   }
 
   @Test func jsonIsOneDocument() throws {

@@ -87,6 +87,22 @@ import Troika
     #expect(Self.refusal(bundle)?.contains("tokenizer_config.json") == true)
   }
 
+  @Test func aModelOfOnePositionIsRefused() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.copyItem(atPath: GoldenFolder.model, toPath: folder.path)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let url = folder.appendingPathComponent("config.json")
+    let text = try String(contentsOf: url, encoding: .utf8)
+    let short = text.replacingOccurrences(
+      of: "\"max_position_embeddings\": 131072",
+      with: "\"max_position_embeddings\": 1"
+    )
+    try short.write(to: url, atomically: true, encoding: .utf8)
+    #expect(short != text)
+    let error = #expect(throws: JSONError.self) { try ModelFolder(path: folder.path) }
+    #expect(error?.description.contains("max_position_embeddings") == true)
+  }
+
   /// Random damage to headers and manifests: an error or an equal model, never a crash.
   @Test func fuzzedFilesNeverCrash() throws {
     let bundle = try Self.bundle()

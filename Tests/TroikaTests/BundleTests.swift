@@ -90,6 +90,19 @@ import Testing
     for name in opened.tensorNames { #expect(types.type(of: name) == opened.type(of: name)) }
   }
 
+  @Test func programsAreListedOnceAndFitTheContext() throws {
+    let bundle = try TemporaryBundle(
+      of: GoldenFolder.model,
+      .f16,
+      prefill: [1, 64, 512],
+      context: 256
+    )
+    let names = try ModelBundle(folder: bundle.url.path).manifest.programs.map(\.name)
+    #expect(Set(names).count == names.count)
+    let first = names.filter { $0.hasPrefix("chunk1.") }
+    #expect(first == ["chunk1.decode", "chunk1.prefill64", "chunk1.prefill256"])
+  }
+
   @Test func givingUpLeavesNothing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -106,6 +119,11 @@ import Testing
       try writer.write(synthetic.source, to: path) { done, _ in done < 100_000 }
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
+    #expect(throws: BundleError.exists(path: path)) {
+      try writer.write(synthetic.source, to: path)
+    }
+    try FileManager.default.removeItem(atPath: path)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     #expect(throws: BundleError.exists(path: path)) {
       try writer.write(synthetic.source, to: path)

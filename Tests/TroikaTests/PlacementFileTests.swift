@@ -38,6 +38,15 @@ import Testing
     #expect(try file.layout(layerCount: 4)?.ranges == [0..<2, 2..<4])
   }
 
+  @Test func prefillIsAPartWhereItNamesAUnit() throws {
+    let file = try read("{\"prefill\": \"neuralEngine\", \"decode\": \"cpu\"}")
+    #expect(file.prefill == nil)
+    #expect(file.placement.unit(of: .chunk(1, .prefill)) == .neuralEngine)
+    #expect(file.placement.unit(of: .chunk(1, .decode)) == .cpu)
+    let error = #expect(throws: JSONError.self) { try read("{\"prefill\": \"many\"}") }
+    #expect(error?.description.contains("field 'prefill'") == true)
+  }
+
   /// A document, and what the one line about it names.
   static let mistakes: [(String, String)] = [
     ("[]", "top"), ("{\"ears\": \"cpu\"}", "ears"), ("{\"vision\": \"tpu\"}", "vision"),

@@ -172,7 +172,7 @@ extension Gemma4 {
         )
       )
     }
-    for tokens in [1] + prefill {
+    for tokens in Set([1] + prefill.map { min($0, context) }).sorted() {
       for (index, range) in layout.ranges.enumerated() {
         let shape = TextDecoder.ChunkShape(
           layers: range,

@@ -12,14 +12,15 @@ final class PartialFolder {
     var trimmed = path[...]
     while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
     let final = String(trimmed)
-    guard access(final, F_OK) != 0 else { throw BundleError.exists(path: final) }
+    var status = stat()
+    guard lstat(final, &status) != 0 else { throw BundleError.exists(path: final) }
     let cut = final.lastIndex(of: "/")
     let parent = cut.map { $0 == final.startIndex ? "/" : String(final[..<$0]) } ?? "."
     let name = cut.map { String(final[final.index(after: $0)...]) } ?? final
     self.final = final
     let prefix = ".\(name).partial-"
     for other in try MappedFile.names(inFolder: parent) where other.hasPrefix(prefix) {
-      guard let owner = Int32(other.dropFirst(prefix.count)), kill(owner, 0) != 0 else { continue }
+      guard let owner = Int32(other.dropFirst(prefix.count)), !Self.isAlive(owner) else { continue }
       Self.remove(parent + "/" + other)
     }
     self.path = "\(parent)/\(prefix)\(getpid())"
@@ -60,6 +61,9 @@ final class PartialFolder {
 
   /// Removes the folder.
   func remove() { Self.remove(path) }
+
+  /// Whether a process is there, be it another user's.
+  static func isAlive(_ process: Int32) -> Bool { kill(process, 0) == 0 || errno == EPERM }
 
   private static func make(_ path: String) throws(FileError) {
     guard mkdir(path, 0o755) == 0 else {

@@ -2,8 +2,12 @@ import CCrypto
 
 /// The SHA-256 digest of bytes (FIPS 180-4), by OpenSSL.
 public enum SHA256 {
+  /// OpenSSL without its clean-up at exit, which frees what threads that are still ending free too.
+  private static let isReady = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+
   /// The digest as 64 lower-case hexadecimal digits.
   public static func hex(_ bytes: UnsafeRawBufferPointer) -> String {
+    precondition(isReady, "OpenSSL is not available")
     var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var count: UInt32 = 0
     let made = EVP_Digest(bytes.baseAddress, bytes.count, &digest, &count, EVP_sha256(), nil)

@@ -41,7 +41,7 @@ extension TextConfiguration {
     seesWholeMedia = try node.string("use_bidirectional_attention", or: "") == "vision"
     tiesEmbeddings = try node.bool("tie_word_embeddings", or: true)
     padToken = try node.integer("pad_token_id", or: 0)
-    maximumPositions = try node.size("max_position_embeddings", or: 131_072)
+    maximumPositions = try node.size("max_position_embeddings", least: 2, or: 131_072)
     guard (0..<min(vocabularySize, perLayerVocabularySize)).contains(padToken) else {
       throw try node.member("pad_token_id").mismatch("an id of the vocabulary")
     }

@@ -48,7 +48,7 @@ public struct PlacementFile: Hashable, Sendable {
       case "about": _ = try node.string()
       case "base": base = try node.unit()
       case "cuts": cuts = try node.counts()
-      case "prefill":
+      case "prefill" where node.value.string == nil:
         prefill = node.value.array == nil ? [try node.count()] : try node.counts()
       case "batches": batches = try node.choice()
       case "sharedLayers": sharedLayers = try node.choice()

@@ -29,8 +29,8 @@ final class ProgramStore: @unchecked Sendable {
 
   private let model: Gemma4
   private let weights: any WeightSource
-  private let registry: Registry
-  private let placement: Placement
+  let registry: Registry
+  let placement: Placement
   private let lock = NSLock()
   private var programs: [Key: Program] = [:]
   private var order: [Key] = []

@@ -109,7 +109,6 @@ public final class Troika: Sendable {
       allowsFallback: options.allowsFallback
     )
     placement = check.placement
-    warnings = folder.warnings + check.warnings
     shapes = try CompiledShapes(
       placement,
       layout: layout,
@@ -123,6 +122,22 @@ public final class Troika: Sendable {
       registry: registry,
       placement: placement
     )
+    let slow = try store.slowDeviceWarning(
+      folder.model,
+      options,
+      .measured,
+      decoder: DecoderPrograms(
+        in: store,
+        text: folder.model.text,
+        layout: layout,
+        placement: placement,
+        context: context,
+        batch: batch,
+        hasFixedShapes: !shapes.tokens.isEmpty,
+        sharedLayers: sharedLayers
+      )
+    )
+    warnings = folder.warnings + check.warnings + slow
     loadedByteCount = HostMachine.residentByteCount
     loadNanoseconds = MonotonicClock.nanoseconds - start
   }

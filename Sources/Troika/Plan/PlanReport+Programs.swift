@@ -60,7 +60,9 @@ extension PlanReport {
     fallbacks = builder.fallbacks
     shares = builder.shares
     memory = builder.memory(context: context)
-    warnings = check.warnings
+    warnings =
+      check.warnings
+      + (try builder.store.slowDeviceWarning(planned.model, options, .known, decoder: decoder))
   }
 
   /// Every program that requests may need, without repetition.

@@ -10,6 +10,7 @@ final class GPUContext: @unchecked Sendable {
   let handle: OpaquePointer
   private let pipelines = Protected<[GPUPipeline: OpaquePointer]>([:])
   private let failure = Protected<DeviceError?>(nil)
+  private let chosenTiles = Protected(GPUTiles())
   /// A queue takes one submission at a time.
   private let submission = NSLock()
   let folder: GPUCacheFolder
@@ -52,6 +53,12 @@ final class GPUContext: @unchecked Sendable {
 
   /// Invocations of a workgroup that works on rows.
   var rowLanes: Int { family == .texels ? 8 : max(64, device.subgroupSize) }
+
+  /// Sizes of product tiles for programs that are lowered from now on.
+  var tiles: GPUTiles {
+    get { chosenTiles.update { $0 } }
+    set { chosenTiles.update { $0 = newValue } }
+  }
 
   /// The file of self-test results.
   var selfTestName: String { family.selfTestName }
@@ -167,4 +174,7 @@ extension GPUOptions.Family {
 
   /// The file of self-test results: one for each set of shaders and kernels.
   var selfTestName: String { "selftest-\(rawValue)-\(ShaderCode.digest)" }
+
+  /// The file of tile sizes, likewise.
+  var tilesName: String { "tiles-\(rawValue)-\(ShaderCode.digest)" }
 }

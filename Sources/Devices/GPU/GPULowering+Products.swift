@@ -43,19 +43,6 @@ struct GPUProduct {
 }
 
 extension GPULowering {
-  /// Rows of a register tile for a number of rows.
-  private func tileRows(_ rows: Int, most: Int) -> Int {
-    switch rows {
-    case ...1: 1
-    case 2: 2
-    case 3...4: 4
-    case 5...8: 8
-    case 9...16: 16
-    case 17...24: 24
-    default: most
-    }
-  }
-
   mutating func linear(_ node: Node) throws {
     let input = graph.nodes[node.inputs[0]].type.shape
     let (rows, depth, columns) = (input.rowCount, input.last, node.type.shape.last)
@@ -146,7 +133,7 @@ extension GPULowering {
       case .int4Palette32: (.productNibbleTable, TG_R32U)
       default: (.productHalf, TG_RG32U)
       }
-    let rows = tileRows(product.rows, most: 32)
+    let rows = tiles.rows(of: product.rows, in: tiles.weighted)
     let base = product.result.base + window.firstRow
     emit(
       shader,
@@ -184,17 +171,21 @@ extension GPULowering {
     numbers: GPURange?,
     rightFormat: tg_format = TG_RGBA32F
   ) throws {
-    let rows = tileRows(product.rows, most: 24)
+    let rows = tiles.rows(of: product.rows, in: tiles.transposed)
+    let each = tiles.transposed.columns
     let base = product.result.base
     emit(
       .productTransposed,
-      constants(product, rows: rows, columns: 8, base: base),
+      constants(product, rows: rows, columns: each, base: base),
       [
         .texels(left, TG_RGBA32F), .texels(right, rightFormat), .storage(target),
         .texels(try numbers ?? unused(), TG_R32I),
       ],
       push: product.push(columns: product.columns, base: base),
-      groups: ((product.columns + 63) / 64, (product.rows + rows - 1) / rows, product.batches),
+      groups: (
+        (product.columns + 8 * each - 1) / (8 * each), (product.rows + rows - 1) / rows,
+        product.batches
+      ),
       work: product.batches * product.rows * product.columns * product.depth * 8
     )
   }
@@ -209,8 +200,8 @@ extension GPULowering {
     totals: GPURange? = nil,
     rightFormat: tg_format = TG_RGBA32F
   ) throws {
-    let rows = tileRows(product.rows, most: 24)
-    let each = product.columns > 32 ? 2 : 1
+    let rows = tiles.rows(of: product.rows, in: tiles.plain)
+    let each = product.columns > 32 ? tiles.plain.columns : 1
     emit(
       .productPlain,
       constants(product, rows: rows, columns: each, base: 0) + [totals == nil ? 0 : 1],

@@ -9,6 +9,8 @@ struct GPULowering {
   /// Where constants come from; nil where only the layout is wanted.
   let source: (any WeightSource)?
   let store: GPUWeightStore
+  /// Sizes of product tiles.
+  let tiles: GPUTiles
   /// How many nodes and outputs read each node.
   let useCounts: [Int]
   private(set) var program: GPUProgram
@@ -29,6 +31,7 @@ struct GPULowering {
     store: GPUWeightStore
   ) throws {
     self.context = context
+    tiles = context.tiles
     self.graph = graph
     self.source = source
     self.store = store
@@ -179,10 +182,12 @@ struct GPULowering {
   ) {
     var (shader, constants, groups) = (shader, constants, groups)
     if context.family == .tiles, let tiled = shader.tiled {
-      // Workgroups of 256 own 64 rows and 64 columns; push constants begin with both.
+      // Workgroups of 256 own 64 columns of their rows; push constants begin with both sizes.
+      let rows = tiles.sharedRows(of: Int(push[0]))
       shader = tiled
       constants[0] = 256
-      groups = (Int(push[1] + 63) / 64, Int(push[0] + 63) / 64, groups.z)
+      constants[3] = UInt32(rows)
+      groups = (Int(push[1] + 63) / 64, (Int(push[0]) + rows - 1) / rows, groups.z)
     }
     let dispatch = GPUDispatch(
       pipeline: GPUPipeline(shader: shader, pushCount: push.count, constants: constants),

@@ -16,13 +16,16 @@ public struct GPUOptions: Hashable, Sendable {
   public var validates = false
   /// Whether values bound to launches may be used where they lie.
   public var importsMemory = true
-  /// Whether operations are compared with the Reference unit before the first use of a driver.
+  /// Whether operations are compared with the Reference unit, and tile sizes with each other,
+  /// before the first use of a driver.
   public var testsItself = true
   /// Where pipelines and test results are kept between processes; nil for nowhere.
   public var cacheFolder: String?
   /// Nanoseconds without progress after which a launch has failed, for work of no size; nil for a
   /// second, and ten where the processor computes and may be busy.
   public var patienceNanoseconds: Int?
+  /// Sizes of product tiles; nil leaves them to the tuning run.
+  var tiles: GPUTiles?
   /// Nanoseconds more where a driver may still have to compile.
   public var compilingNanoseconds = 120_000_000_000
   /// Nanoseconds more for each floating-point operation or byte: a very slow device's.

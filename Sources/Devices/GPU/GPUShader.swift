@@ -34,6 +34,9 @@ enum GPUShader: String, Hashable, Sendable {
     }
   }
 
+  /// Whether this is a matrix product.
+  var isProduct: Bool { rawValue.hasPrefix("product_") }
+
   /// What each binding is: 0 texels, 1 storage.
   var kinds: [UInt8] {
     switch self {

@@ -20,6 +20,7 @@ public final class GPUUnit: ComputeUnit {
   public init(_ options: GPUOptions = GPUOptions()) throws {
     context = try GPUContext(options)
     arena = GPUArena(context)
+    context.tiles = Self.tiles(options, context, arena, store, queue)
     var failures = Self.knownFailures(context)
     if failures == nil, options.testsItself {
       failures = try Self.test(context, arena, store, queue)
@@ -33,7 +34,31 @@ public final class GPUUnit: ComputeUnit {
     guard options.testsItself, let device = try? GPUSystem(validates: false).device(options.device)
     else { return false }
     let family = options.family ?? .suiting(device)
-    return GPUCacheFolder(options.cacheFolder, device).read(family.selfTestName).isEmpty
+    let folder = GPUCacheFolder(options.cacheFolder, device)
+    return [family.selfTestName, family.tilesName].contains { folder.read($0).isEmpty }
+  }
+
+  /// The tile sizes that are asked for, else those that an earlier process or a tuning run found.
+  private static func tiles(
+    _ options: GPUOptions,
+    _ context: GPUContext,
+    _ arena: GPUArena,
+    _ store: GPUWeightStore,
+    _ queue: UnitQueue
+  ) -> GPUTiles {
+    if let tiles = options.tiles { return tiles }
+    let name = context.family.tilesName
+    let known = try? JSONDecoder().decode(GPUTiles.self, from: context.folder.read(name))
+    if let known, known.isOffered(context.family) { return known }
+    guard options.testsItself else { return GPUTiles() }
+    // What cannot be timed is what the self-test then declines.
+    let tuning = GPUTuning(context: context) { graph, weights in
+      let lowering = try GPULowering(graph, over: weights, context: context, store: store)
+      return try GPUExecutable(lowering, arena: arena, queue: queue, source: weights)
+    }
+    guard let found = try? tuning.fastest() else { return GPUTiles() }
+    context.folder.write(name, (try? JSONEncoder().encode(found)) ?? Data())
+    return found
   }
 
   /// What an earlier process found with this device, driver and shaders.
@@ -56,6 +81,9 @@ public final class GPUUnit: ComputeUnit {
     context.savePipelines()
     return failures
   }
+
+  /// The tile sizes in use.
+  var tiles: GPUTiles { context.tiles }
 
   /// The kernels in use.
   public var family: GPUOptions.Family { context.family }

@@ -1,6 +1,7 @@
 #version 450
-// Matrix products for devices with shared memory of their own: a workgroup of 16 by 16 owns 64
-// rows and 64 columns, four by four of them in each invocation, sixteen depths at a time.
+// Matrix products for devices with shared memory of their own: a workgroup of 16 by 16 owns ROWS
+// rows (16, 32 or 64) and 64 columns, each invocation every sixteenth of both, sixteen depths at a
+// time.
 // variant half: -DWEIGHT=0
 // variant byte_block: -DWEIGHT=1
 // variant byte_row: -DWEIGHT=2
@@ -21,6 +22,8 @@ layout(binding = 4) uniform samplerBuffer totals;
 layout(constant_id = 10) const uint DIVIDES = 0;
 #endif
 #endif
+
+const uint OWN = ROWS / 16;
 
 // Four depths of a row or column each, one more so that banks differ.
 shared vec4 leftTile[4][65];
@@ -52,33 +55,33 @@ vec4 rightTexel(uint column, uint k, uint batch, uint count) {
 void main() {
   const uint local = gl_LocalInvocationID.x;
   const uint batch = gl_WorkGroupID.z;
-  const uint row = gl_WorkGroupID.y * 64, column = gl_WorkGroupID.x * 64;
+  const uint row = gl_WorkGroupID.y * ROWS, column = gl_WorkGroupID.x * 64;
 #if defined(WEIGHT) || defined(TRANSPOSED)
   if (column >= visible(columns)) return;
   const uint count = 0, ends = depth;
 #else
   const uint count = visible(blocks), ends = (count + 3) / 4;
 #endif
-  float sums[16];
-  [[unroll]] for (uint i = 0; i < 16; i++) sums[i] = 0;
+  float sums[OWN * 4];
+  [[unroll]] for (uint i = 0; i < OWN * 4; i++) sums[i] = 0;
   const uint place1 = local % 64, part = local / 64;
   const uint own = min(row + place1, rows - 1);
   const int from = int(leftBase + batch * leftBatch + place(own, leftOuter, leftInner));
   for (uint k = 0; k < ends; k += 4) {
     barrier();
-    leftTile[part][place1] = k + part < ends ? texelFetch(left, from + int(k + part)) : vec4(0);
+    if (place1 < ROWS) {
+      leftTile[part][place1] = k + part < ends ? texelFetch(left, from + int(k + part)) : vec4(0);
+    }
     rightTile[part][place1] = rightTexel(column + place1, k + part, batch, count);
     barrier();
     [[unroll]] for (uint j = 0; j < 4; j++) {
-      vec4 a[4], b[4];
-      [[unroll]] for (uint i = 0; i < 4; i++) {
-        a[i] = leftTile[j][local / 16 + i * 16];
-        b[i] = rightTile[j][local % 16 + i * 16];
-      }
-      [[unroll]] for (uint i = 0; i < 16; i++) sums[i] += dot(a[i / 4], b[i % 4]);
+      vec4 a[OWN], b[4];
+      [[unroll]] for (uint i = 0; i < OWN; i++) a[i] = leftTile[j][local / 16 + i * 16];
+      [[unroll]] for (uint i = 0; i < 4; i++) b[i] = rightTile[j][local % 16 + i * 16];
+      [[unroll]] for (uint i = 0; i < OWN * 4; i++) sums[i] += dot(a[i / 4], b[i % 4]);
     }
   }
-  [[unroll]] for (uint i = 0; i < 16; i++) {
+  [[unroll]] for (uint i = 0; i < OWN * 4; i++) {
     uint r = row + local / 16 + i / 4 * 16, c = column + local % 16 + i % 4 * 16;
     if (r >= rows || c >= columns) continue;
     float value = sums[i] * factor;

@@ -27,7 +27,7 @@ final class ProgramStore: @unchecked Sendable {
     case head(rows: Int, Part.Phase, taps: Set<String>)
   }
 
-  private let model: Gemma4
+  let model: Gemma4
   private let weights: any WeightSource
   let registry: Registry
   let placement: Placement

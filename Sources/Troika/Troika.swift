@@ -123,19 +123,10 @@ public final class Troika: Sendable {
       placement: placement
     )
     let slow = try store.slowDeviceWarning(
-      folder.model,
       options,
-      .measured,
-      decoder: DecoderPrograms(
-        in: store,
-        text: folder.model.text,
-        layout: layout,
-        placement: placement,
-        context: context,
-        batch: batch,
-        hasFixedShapes: !shapes.tokens.isEmpty,
-        sharedLayers: sharedLayers
-      )
+      layout: layout,
+      context: context,
+      .measured
     )
     warnings = folder.warnings + check.warnings + slow
     loadedByteCount = HostMachine.residentByteCount

@@ -105,6 +105,16 @@ struct PlanBuilder {
     )
   }
 
+  /// What the user should know; predictions go by rates that are known already.
+  func warnings(
+    _ options: Troika.LoadOptions,
+    layout: ChunkLayout,
+    context: Int
+  ) throws -> [String] {
+    let slow = try store.slowDeviceWarning(options, layout: layout, context: context, .known)
+    return check.warnings + slow
+  }
+
   var fallbacks: [PlanReport.FallbackGroup] { order.compactMap { groups[$0] } }
 
   var shares: [PlanReport.Share] { counts.values.sorted { $0.unit.name < $1.unit.name } }

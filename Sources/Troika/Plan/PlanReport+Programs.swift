@@ -60,9 +60,7 @@ extension PlanReport {
     fallbacks = builder.fallbacks
     shares = builder.shares
     memory = builder.memory(context: context)
-    warnings =
-      check.warnings
-      + (try builder.store.slowDeviceWarning(planned.model, options, .known, decoder: decoder))
+    warnings = try builder.warnings(options, layout: layout, context: context)
   }
 
   /// Every program that requests may need, without repetition.

@@ -58,8 +58,8 @@ struct SoftwareDevice {
   let rate: UnitRate
   let processor: UnitRate
 
-  /// One line with both figures of every part that takes more than five times as long there; nil where
-  /// there is none.
+  /// One line with both figures of every part that takes more than five times as long there; nil
+  /// where there is none.
   func warning(_ work: [PartWork]) -> String? {
     let slow = work.compactMap { part -> String? in
       let (own, other) = (part.seconds(at: rate), part.seconds(at: processor))
@@ -104,21 +104,31 @@ extension ProgramStore {
   ///
   /// - Throws: where a program cannot be traced.
   func slowDeviceWarning(
-    _ model: Gemma4,
     _ options: Troika.LoadOptions,
-    _ rates: SoftwareDevice.Rates,
-    decoder: @autoclosure () throws -> DecoderPrograms
+    layout: ChunkLayout,
+    context: Int,
+    _ rates: SoftwareDevice.Rates
   ) throws -> [String] {
     let threads = options.threads ?? ProcessInfo.processInfo.activeProcessorCount
     let kept = UnitRates(folder: options.gpu.cacheFolder, threads: threads)
     guard let device = SoftwareDevice(placement, registry, kept, rates) else { return [] }
-    return try device.warning(deviceWork(model, decoder())).map { [$0] } ?? []
+    let decoder = try DecoderPrograms(
+      in: self,
+      text: model.text,
+      layout: layout,
+      placement: placement,
+      context: context,
+      batch: 1,
+      hasFixedShapes: true,
+      sharedLayers: options.sharedLayers
+    )
+    return try device.warning(deviceWork(decoder)).map { [$0] } ?? []
   }
 
   /// What the Vulkan device has to do for a picture, ten seconds of sound and a token.
   ///
   /// - Throws: where a program cannot be traced.
-  func deviceWork(_ model: Gemma4, _ decoder: DecoderPrograms) throws -> [PartWork] {
+  func deviceWork(_ decoder: DecoderPrograms) throws -> [PartWork] {
     var keys: [(name: String, subject: String, keys: [Key])] = []
     if let vision = model.vision?.configuration {
       let patches = vision.softTokens * vision.patchesPerToken

@@ -17,15 +17,15 @@ struct UnitRate: Hashable, Codable, Sendable {
   ///
   /// - Throws: where the unit does not run a linear operation.
   init(measuring unit: any ComputeUnit) throws {
-    let weight = try ProbeWeight()
-    let many = try Self.nanoseconds(rows: Self.rows, weight, on: unit)
-    let one = try Self.nanoseconds(rows: 1, weight, on: unit)
-    let flops = 2 * Self.rows * ProbeWeight.type.shape.elementCount
+    let (wide, square) = (TensorType(.f16, [8192, 2048]), TensorType(.f16, [1024, 1024]))
+    let rows = 512
+    let one = try Self.nanoseconds(rows: 1, ProbeWeight(type: wide), on: unit)
+    let many = try Self.nanoseconds(rows: rows, ProbeWeight(type: square), on: unit)
+    let flops = 2 * rows * square.shape.elementCount
     flopsPerSecond = Double(flops) * 1e9 / Double(max(many, 1))
-    weightBytesPerSecond = Double(ProbeWeight.type.byteCount) * 1e9 / Double(max(one, 1))
+    weightBytesPerSecond = Double(wide.byteCount) * 1e9 / Double(max(one, 1))
   }
 
-  private static let rows = 64
   private static let launches = 5
 
   private static func nanoseconds(
@@ -33,12 +33,12 @@ struct UnitRate: Hashable, Codable, Sendable {
     _ weight: ProbeWeight,
     on unit: any ComputeUnit
   ) throws -> Int {
-    let input = TensorType(.f32, [rows, ProbeWeight.type.shape[1]])
+    let input = TensorType(.f32, [rows, weight.type.shape[1]])
     var graph = Graph(name: "probe\(rows)")
     let left = graph.append(source: .input, type: input, name: "input")
     let right = graph.append(
       source: .constant(.weight("probe")),
-      type: ProbeWeight.type,
+      type: weight.type,
       name: "weight"
     )
     let product = try graph.append(.linear, [left, right], name: "product")
@@ -60,18 +60,19 @@ struct UnitRate: Hashable, Codable, Sendable {
   }
 }
 
-/// A weight of 16 MiB.
+/// A weight of one number.
 private struct ProbeWeight: WeightSource {
-  static let type = TensorType(.f16, [4096, 2048])
+  let type: TensorType
   private let buffer: Buffer
 
-  init() throws {
-    buffer = try Buffer(byteCount: Self.type.byteCount)
+  init(type: TensorType) throws {
+    self.type = type
+    buffer = try Buffer(byteCount: type.byteCount)
     // 0x2C2C is 0.065 in f16.
     buffer.pointer.initializeMemory(as: UInt8.self, repeating: 0x2C, count: buffer.byteCount)
   }
 
-  func type(of name: String) -> TensorType? { Self.type }
+  func type(of name: String) -> TensorType? { type }
 
   func bytes(of name: String) throws -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: buffer.pointer, count: buffer.byteCount)

@@ -99,6 +99,38 @@ struct GPUFigures {
     try Self.compare("audio, 2 layers, \(frames) frames", graph, values, source)
   }
 
+  /// What a launch of the smallest segment takes beside a submission of an empty command buffer.
+  @Test func launches() throws {
+    let gpu = try GPUUnit()
+    let tracer = Tracer("smallest", over: try Noise())
+    tracer.output("result", tracer.input("input", TensorType(.f32, [4])).clamped(-1, 1))
+    let segment = Segment(unit: .gpu, graph: try tracer.finish())
+    let executable = try gpu.compile(segment, over: try Noise())
+    let values = [
+      "input": try Value(TensorType(.f32, [4])), "result": try Value(TensorType(.f32, [4])),
+    ]
+    let empty = try GPURecording(gpu.context, dispatches: 0, texels: 0, storages: 0)
+    try empty.end()
+    var times: [String: [Int]] = [:]
+    func time(_ label: String, _ body: () throws -> Void) rethrows {
+      let start = MonotonicClock.nanoseconds
+      try body()
+      times[label, default: []].append(MonotonicClock.nanoseconds - start)
+    }
+    for _ in 0..<3000 {
+      try time("driver, empty command buffer") {
+        try gpu.context.run([empty], program: "empty")
+      }
+      try time("segment of one operation") {
+        try gpu.wait(for: try executable.launch(values, after: []))
+      }
+    }
+    for (label, times) in times.sorted(by: { $0.key < $1.key }) {
+      let sorted = times.dropFirst(100).sorted()
+      print("\(label): \(sorted[sorted.count / 2] / 1000) us (median), \(sorted[0] / 1000) least")
+    }
+  }
+
   private static func compare(
     _ label: String,
     _ graph: Graph,

@@ -146,6 +146,40 @@ import Testing
     }
   }
 
+  /// A placement, and programs that the engine refuses of it.
+  static let refused: [(String, [String])] = [
+    ("neuralEngine", ["vision", "audio", "chunk1", "chunk4"]),
+    ("vision=neuralEngine", ["vision"]), ("audio=neuralEngine", ["audio"]),
+    ("head=neuralEngine", ["head"]), ("text.layers.4.*=neuralEngine", ["chunk"]),
+    ("chunks=neuralEngine,head=cpu", ["chunk1", "chunk4"]),
+    ("*=gpu:emulated,text.layers.4.*=neuralEngine", ["chunk"]),
+  ]
+
+  @Test(arguments: refused)
+  func everyRefusedProgramRunsOnTheProcessor(_ placement: String, _ programs: [String]) throws {
+    let plan = [
+      "plan", "--synthetic", "tiny", "--placement", placement, "--engine", "program-bytes=1",
+    ]
+    let moved = try CommandLineTests.run(plan)
+    #expect(moved.code == 0, "\(moved.errors)")
+    for program in programs {
+      #expect(moved.errors.contains("\(program)"), "\(moved.errors)")
+    }
+    #expect(moved.errors.contains("programs of at most 1 bytes"))
+    #expect(moved.output.contains("rule: programs of at most 1 bytes"))
+    let kept = try CommandLineTests.run(plan + ["--no-fallback"])
+    #expect(kept.code == 65)
+    #expect(kept.errors.contains("neuralEngine") && kept.errors.contains("at most 1 bytes"))
+  }
+
+  @Test func aRefusedModelStillAnswers() throws {
+    let line = ["generate"] + Self.model + ["--max-tokens", "3"]
+    let engine = ["--placement", "neuralEngine", "--engine", "program-bytes=1"]
+    let answer = try CommandLineTests.run(line + engine + ["Hello"])
+    #expect(answer.code == 0, "\(answer.errors)")
+    #expect(try CommandLineTests.run(line + ["Hello"]).output == answer.output)
+  }
+
   static let mistakes: [([String], Int32)] = [
     ([], 64), (["--synthetic", "e3b"], 64), (["--synthetic", "tiny", "--model", "X"], 64),
     (["--synthetic", "tiny", "--health"], 64), (["--synthetic", "tiny", "--weights", "f8"], 64),

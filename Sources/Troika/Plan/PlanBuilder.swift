@@ -80,7 +80,7 @@ struct PlanBuilder {
       counts[unit, default: .init(unit: unit)].run += 1
       if wanted == unit {
         counts[unit]?.kept += 1
-      } else if let refusal = check.refusals[part] {
+      } else if let refusal = check.refusals[part]?[wanted] {
         record(wanted, refusal, node.name, in: program)
       }
     }

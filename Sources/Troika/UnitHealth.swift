@@ -64,8 +64,8 @@ extension UnitHealth.Operation {
 }
 
 extension Registry {
-  /// The health of every unit among some that stored fp16; the processor, which writes caches for all
-  /// others, has one where a number became infinite there.
+  /// The health of every unit among some that stored fp16; the processor, which writes caches for
+  /// all others, has one where a number became infinite there.
   func health(of units: Set<UnitID>) -> [UnitHealth] {
     units.union([.cpu]).sorted { $0.name < $1.name }.compactMap { UnitHealth($0, self) }
   }

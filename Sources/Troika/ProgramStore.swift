@@ -3,7 +3,7 @@ import Devices
 public import Graph
 import Models
 
-/// An operation that another unit runs than the one it was placed on.
+/// An operation that another unit runs than the one it was placed on; host work is none.
 public struct Fallback: Hashable, Sendable {
   /// The program.
   public let program: String
@@ -124,6 +124,7 @@ final class ProgramStore: @unchecked Sendable {
         continue
       }
       units[node.id] = .cpu
+      guard written.isOperation(node) else { continue }
       fallbacks.append(
         Fallback(
           program: graph.name,

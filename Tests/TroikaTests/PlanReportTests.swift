@@ -48,6 +48,18 @@ import Testing
     #expect(all == report.programs.reduce(0) { $0 + $1.operationCount })
   }
 
+  @Test func whatRanElsewhereIsWhatThePlanForetells() async throws {
+    let placement = try Placement(parsing: "chunks=neuralEngine")
+    let troika = try await Troika.load(
+      model: URL(fileURLWithPath: GoldenFolder.model),
+      options: .init(placement: placement, context: 640)
+    )
+    _ = try await troika.generate("Hello", options: GenerationOptions(maxTokens: 2))
+    let foretold = Set(try plan("chunks=neuralEngine").fallbacks.flatMap(\.operations))
+    #expect(!troika.fallbacks.isEmpty)
+    #expect(troika.fallbacks.allSatisfy { foretold.contains($0.node) })
+  }
+
   @Test func attentionIsWrittenOutWhereSumsAreKeptInHalf() throws {
     func operations(_ accumulation: UnitNumerics.Accumulation) throws -> Int {
       let report = try plan("chunks=neuralEngine") { $0.engine.accumulation = accumulation }

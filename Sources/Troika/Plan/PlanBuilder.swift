@@ -43,8 +43,7 @@ struct PlanBuilder {
       caches[output.name] = placed.graph.nodes[output.node].type.byteCount
     }
     count(placed.graph, placed.units, part, in: name)
-    for fallback in placed.fallbacks
-    where placed.graph.isOperation(placed.graph.nodes[fallback.id]) {
+    for fallback in placed.fallbacks {
       record(fallback.wanted, fallback.reason, fallback.node, in: name)
     }
     var operations: [UnitID: Int] = [:]

@@ -65,6 +65,22 @@ struct PlacementOptions {
     return try load(ModelFolder(path: path).model.configuration.text)
   }
 
+  /// Does what checks the placement against a model; errors about it name its file and key.
+  func locating<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw file.located(error) }
+  }
+
+  /// Loads the model.
+  func loadModel() async throws -> Troika {
+    let url = URL(fileURLWithPath: try path())
+    let options = try load()
+    do {
+      return try await Troika.load(model: url, options: options)
+    } catch {
+      throw file.located(error)
+    }
+  }
+
   private func loadWithoutCuts() throws -> Troika.LoadOptions {
     var engine = file.engine
     if let text = arguments["engine"] { engine = try EngineOptions(parsing: text).over(engine) }

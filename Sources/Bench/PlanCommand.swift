@@ -45,7 +45,7 @@ enum PlanCommand: Command {
     let requirements = try requirements(arguments)
     let options = try PlacementOptions(arguments)
     let (planned, load) = try planned(arguments, options)
-    let report = try PlanReport(planned, load)
+    let report = try options.locating { try PlanReport(planned, load) }
     for warning in report.warnings { Output.warning(warning) }
     let health = arguments.has("health") ? try await health(arguments, load) : nil
     if arguments.has("json") {

@@ -57,11 +57,7 @@ struct RequestOptions {
       }
       try CPUUnit.useKernels(kernels)
     }
-    let options = try PlacementOptions(arguments)
-    return try await Troika.load(
-      model: URL(fileURLWithPath: try options.path()),
-      options: try options.load()
-    )
+    return try await PlacementOptions(arguments).loadModel()
   }
 
   /// How answers are made.

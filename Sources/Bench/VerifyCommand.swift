@@ -35,16 +35,18 @@ enum VerifyCommand: Command {
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let options = try PlacementOptions(arguments)
     let load = try options.load()
-    let verification = try Verification(
-      model: try options.path(),
-      goldens: try arguments.required("goldens"),
-      placement: load.placement,
-      registry: Registry(threads: try Options.threads(arguments), engine: load.engine),
-      layout: load.layout,
-      prefill: load.prefillShapes,
-      sharedLayers: load.sharedLayers,
-      allowsFallback: load.allowsFallback
-    )
+    let verification = try options.locating {
+      try Verification(
+        model: try options.path(),
+        goldens: try arguments.required("goldens"),
+        placement: load.placement,
+        registry: Registry(threads: try Options.threads(arguments), engine: load.engine),
+        layout: load.layout,
+        prefill: load.prefillShapes,
+        sharedLayers: load.sharedLayers,
+        allowsFallback: load.allowsFallback
+      )
+    }
     for warning in verification.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     if !isJSON { verification.report = { Output.line(line($0)) } }

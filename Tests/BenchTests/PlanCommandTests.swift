@@ -208,13 +208,22 @@ import Testing
   @Test(arguments: [
     ("{\"vision\": \"tpu\"}", "vision"), ("{\"ears\": \"cpu\"}", "ears"),
     ("{\"cuts\": [3, 9]}", "cuts"), ("{\"fallback\": 1}", "fallback"),
+    ("{\"chunk9\": \"cpu\"}", "chunk9"), ("{\"decode.chunk9\": \"cpu\"}", "decode.chunk9"),
+    ("{\"text.layers.99.*\": \"cpu\"}", "text.layers.99.*"),
   ])
   func mistakesInFilesNameFileAndKey(_ text: String, _ key: String) throws {
     let path = try file(text)
-    let outcome = try CommandLineTests.run(["generate", "--placement", path] + Self.model + ["hi"])
-    #expect(outcome.code == 65)
     let name = URL(fileURLWithPath: path).lastPathComponent
-    #expect(outcome.errors.hasPrefix("troika: \(name): field '\(key)': expected "))
-    #expect(outcome.errors.split(separator: "\n").count == 1)
+    let rest = ["--placement", path] + Self.model
+    let commands = [
+      ["generate"] + rest + ["hi"], ["plan"] + rest,
+      ["verify", "--goldens", GoldenFolder.tiny] + rest,
+    ]
+    for command in commands {
+      let outcome = try CommandLineTests.run(command)
+      #expect(outcome.code == 65)
+      #expect(outcome.errors.hasPrefix("troika: \(name): field '\(key)': expected "))
+      #expect(outcome.errors.split(separator: "\n").count == 1)
+    }
   }
 }

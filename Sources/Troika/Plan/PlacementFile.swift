@@ -80,6 +80,30 @@ public struct PlacementFile: Hashable, Sendable {
   }
 }
 
+extension PlacementFile {
+  /// An error about the placement and a model, naming the file and the key where there is a file.
+  public func located(_ error: any Error) -> any Error {
+    guard !subject.isEmpty else { return error }
+    switch error {
+    case PlacementError.noSuchChunk(let key, let chunks):
+      return JSONError.field(
+        subject: subject,
+        path: key,
+        expected: "chunk1 to chunk\(chunks)",
+        came: "this key"
+      )
+    case PlacementError.matchesNothing(let glob):
+      return JSONError.field(
+        subject: subject,
+        path: glob,
+        expected: "a glob that matches operations",
+        came: "none of them"
+      )
+    default: return error
+    }
+  }
+}
+
 extension JSONNode {
   fileprivate func unit() throws(JSONError) -> UnitID {
     let name = try string()

@@ -65,7 +65,7 @@ enum InspectCommand: Command {
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
       return try ModelInspection(path: path).fields
     }
-    if path.hasSuffix(".json"), arguments["as"] == nil {
+    if path.lowercased().hasSuffix(".json"), arguments["as"] == nil {
       return PlacementInspection(try PlacementFile(path: path)).fields
     }
     let processor = try arguments["model"].map { try ModelFolder(path: $0).processor }

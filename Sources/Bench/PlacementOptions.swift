@@ -19,7 +19,7 @@ struct PlacementOptions {
       --placement P       a unit for all: cpu (default), reference, gpu:emulated, neuralEngine;
                           mission; KEY=UNIT,… with keys vision, audio, embed, chunks, chunkN,
                           prefill, decode, prefill.chunkN, head, or a glob over operations;
-                          or a file, FILE.json
+                          or a file: FILE.json, or any other path of one
       --engine K=V,…      switches of the neural engine: accumulate=f16|f32, flush=on|off,
                           program-bytes=N|none, layers=N|none
       --no-fallback       a program that its unit refuses is an error
@@ -43,8 +43,17 @@ struct PlacementOptions {
     self.arguments = arguments
     let text = arguments["placement"] ?? "auto"
     file =
-      text.hasSuffix(".json")
+      Self.isFile(text)
       ? try PlacementFile(path: text) : PlacementFile(try Placement(parsing: text))
+  }
+
+  /// Whether a placement is given as a file: by its extension, or because one is there and the
+  /// text is no unit and no inline form.
+  static func isFile(_ text: String) -> Bool {
+    if text.lowercased().hasSuffix(".json") { return true }
+    var isFolder: ObjCBool = false
+    return (try? Placement(parsing: text)) == nil
+      && FileManager.default.fileExists(atPath: text, isDirectory: &isFolder) && !isFolder.boolValue
   }
 
   /// The model's folder.

@@ -6,9 +6,9 @@ import Testing
 @Suite struct PlanCommandTests {
   private static let model = ["--model", GoldenFolder.model]
 
-  private func file(_ text: String) throws -> String {
+  private func file(_ text: String, suffix: String = ".json") throws -> String {
     let url = FileManager.default.temporaryDirectory
-      .appendingPathComponent("placement-\(UUID().uuidString).json")
+      .appendingPathComponent("placement-\(UUID().uuidString)\(suffix)")
     try Data(text.utf8).write(to: url)
     return url.path
   }
@@ -131,6 +131,16 @@ import Testing
     let lines = verify.output.split(separator: "\n")
     #expect(lines.last?.hasSuffix("checks hold") == true)
     #expect(lines.dropLast().last?.hasPrefix("neuralEngine: 0 overflows, 0 NaN") == true)
+  }
+
+  @Test(arguments: [".JSON", ".txt", "", "=x"])
+  func aPlacementFileMayHaveAnyName(_ suffix: String) throws {
+    let path = try file("{\"base\": \"reference\"}", suffix: suffix)
+    #expect(
+      try document(["--placement", path] + Self.model)["placement"] as? String == "reference"
+    )
+    let absent = ["plan", "--placement", path + "-absent"] + Self.model
+    #expect(try CommandLineTests.run(absent).code == 65)
   }
 
   @Test func inspectShowsAPlacement() throws {

@@ -133,6 +133,20 @@ import Testing
     }
   }
 
+  @Test func aPlanAboveTheMachinesMemoryWarns() throws {
+    let memory = try plan("chunks=neuralEngine").memory
+    #expect(memory.warning(machineByteCount: memory.peakByteCount) == nil)
+    #expect(memory.warning(machineByteCount: 0) == nil)
+    let warning = memory.warning(machineByteCount: memory.peakByteCount - 1)
+    #expect(warning?.hasPrefix("memory: expected at most the machine's ") == true)
+  }
+
+  @Test func memoryThatCannotBeHadIsAnError() {
+    #expect(throws: DeviceError.outOfMemory(unit: "host", byteCount: 1 << 60)) {
+      _ = try Buffer(byteCount: 1 << 60)
+    }
+  }
+
   @Test(arguments: SyntheticModel.Size.allCases)
   func shapesAloneArePlanned(_ size: SyntheticModel.Size) throws {
     for format in WeightFormat.allCases {

@@ -124,7 +124,9 @@ extension JSONNode {
 
   fileprivate func count() throws(JSONError) -> Int {
     let number = try integer()
-    guard number > 0 else { throw mismatch("a number above 0", came: "\(number)") }
+    guard (1...1 << 20).contains(number) else {
+      throw mismatch("a number from 1 to \(1 << 20)", came: "\(number)")
+    }
     return number
   }
 

@@ -107,6 +107,13 @@ public struct PlanReport: Hashable, Sendable {
       weightByteCount + convertedByteCount + cacheByteCount + arenaByteCount + bindingByteCount
         + tableByteCount
     }
+
+    /// What the user of a machine with so much memory should know; nil where all of it fits.
+    public func warning(machineByteCount: Int) -> String? {
+      guard machineByteCount > 0, peakByteCount > machineByteCount else { return nil }
+      return "memory: expected at most the machine's \(machineByteCount >> 20) MiB, "
+        + "the plan may take \(peakByteCount >> 20) MiB"
+    }
   }
 
   /// Where things were asked to run, stand-ins in place of absent units.

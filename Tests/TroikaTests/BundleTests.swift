@@ -103,6 +103,26 @@ import Testing
     #expect(first == ["chunk1.decode", "chunk1.prefill64", "chunk1.prefill256"])
   }
 
+  @Test(arguments: WeightFormat.allCases)
+  func aNumberThatIsNotFiniteIsNamedWithItsFile(_ weights: WeightFormat) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.copyItem(atPath: GoldenFolder.model, toPath: folder.path)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let name = "model.language_model.layers.0.mlp.up_proj.weight"
+    let checkpoint = try Checkpoint(folder: folder.path)
+    let (entry, file) = (try #require(checkpoint.entry(name)), checkpoint.fileName(of: name))
+    let url = folder.appendingPathComponent(file)
+    var data = try Data(contentsOf: url)
+    let size = entry.range.count / entry.shape.elementCount
+    for index in 0..<size { data[entry.range.lowerBound + index] = 0xFF }
+    try data.write(to: url)
+    let error = #expect(throws: CheckpointError.self) {
+      try TemporaryBundle(of: folder.path, weights)
+    }
+    #expect(error?.description.hasPrefix("\(file): tensor") == true, "\(error.debugDescription)")
+    #expect(error?.description.hasSuffix("came 1 other") == true, "\(error.debugDescription)")
+  }
+
   @Test func givingUpLeavesNothing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

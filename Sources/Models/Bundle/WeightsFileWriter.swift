@@ -46,10 +46,10 @@ struct WeightsFileWriter {
       report.byteCount = tensor.type.byteCount
       guard report.unstorable == 0 else {
         throw CheckpointError.tensor(
-          file: "checkpoint",
+          file: source.fileName(of: tensor.origin),
           name: tensor.origin,
           expected: "finite numbers that \(tensor.type.dtype.rawValue) can hold",
-          came: "\(report.unstorable) others"
+          came: "\(report.unstorable) \(report.unstorable == 1 ? "other" : "others")"
         )
       }
       reports.append((tensor, report))

@@ -4,6 +4,8 @@ import Glibc
 final class PartialFolder {
   let path: String
   private let final: String
+  private let parent: String
+  private var folders: [String] = []
 
   /// Makes the folder; those that processes left which are no more are removed.
   ///
@@ -18,6 +20,7 @@ final class PartialFolder {
     let parent = cut.map { $0 == final.startIndex ? "/" : String(final[..<$0]) } ?? "."
     let name = cut.map { String(final[final.index(after: $0)...]) } ?? final
     self.final = final
+    self.parent = parent
     let prefix = ".\(name).partial-"
     for other in try MappedFile.names(inFolder: parent) where other.hasPrefix(prefix) {
       guard let owner = Int32(other.dropFirst(prefix.count)), !Self.isAlive(owner) else { continue }
@@ -29,7 +32,10 @@ final class PartialFolder {
   }
 
   /// Adds a folder.
-  func add(_ name: String) throws(FileError) { try Self.make(path + "/" + name) }
+  func add(_ name: String) throws(FileError) {
+    try Self.make(path + "/" + name)
+    folders.append(path + "/" + name)
+  }
 
   /// Writes a file and brings it to the disk.
   func write(_ bytes: [UInt8], _ name: String) throws(FileError) {
@@ -52,10 +58,22 @@ final class PartialFolder {
     }
   }
 
-  /// Gives the folder its final name.
-  func finish() throws(FileError) {
+  /// Gives the folder its final name, with all of it and the name on the disk.
+  func finish() throws {
+    for folder in folders + [path] { try Self.sync(folder) }
     guard rename(path, final) == 0 else {
-      throw .unwritable(path: final, reason: systemReason())
+      throw FileError.unwritable(path: final, reason: systemReason())
+    }
+    try Self.sync(parent)
+  }
+
+  /// Brings the names in a folder to the disk, where its file system can.
+  private static func sync(_ folder: String) throws(FileError) {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .unwritable(path: folder, reason: systemReason()) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw .unwritable(path: folder, reason: systemReason())
     }
   }
 

@@ -150,6 +150,30 @@ import Testing
     }
   }
 
+  @Test func theSecondOfTwoBundlesOfOneNameFindsItTaken() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let synthetic = try SyntheticModel(.tiny)
+    let writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    let path = folder.appendingPathComponent("model").path
+    var other: Result<[BundleWriter.TensorReport], any Error>?
+    #expect(throws: BundleError.exists(path: path)) {
+      try writer.write(synthetic.source, to: path) { _, _ in
+        if other == nil { other = Result { try writer.write(synthetic.source, to: path) } }
+        return true
+      }
+    }
+    #expect(throws: Never.self) { try other?.get() }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["model"])
+    try ModelBundle(folder: path).checkDigests()
+  }
+
   @Test func cutsThatTheEngineRefusesAreNamedWithOneThatFits() throws {
     let synthetic = try SyntheticModel(.e2b)
     func fit(_ weights: WeightFormat, _ ends: [Int]) throws -> [String] {

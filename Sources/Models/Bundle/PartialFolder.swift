@@ -23,11 +23,12 @@ final class PartialFolder {
     self.parent = parent
     let prefix = ".\(name).partial-"
     for other in try MappedFile.names(inFolder: parent) where other.hasPrefix(prefix) {
-      guard let owner = Int32(other.dropFirst(prefix.count)), !Self.isAlive(owner) else { continue }
+      let words = other.dropFirst(prefix.count).split(separator: "-")
+      guard let owner = words.first.flatMap({ Int32($0) }), !Self.isAlive(owner) else { continue }
       Self.remove(parent + "/" + other)
     }
-    self.path = "\(parent)/\(prefix)\(getpid())"
-    Self.remove(self.path)
+    // One process may make two bundles of one name; the first to end gets it.
+    self.path = "\(parent)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
     try Self.make(self.path)
   }
 
@@ -62,6 +63,8 @@ final class PartialFolder {
   func finish() throws {
     for folder in folders + [path] { try Self.sync(folder) }
     guard rename(path, final) == 0 else {
+      let isTaken = [EEXIST, ENOTEMPTY, ENOTDIR].contains(errno)
+      if isTaken { throw BundleError.exists(path: final) }
       throw FileError.unwritable(path: final, reason: systemReason())
     }
     try Self.sync(parent)

@@ -41,6 +41,7 @@ enum BundleCommand: Command {
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let out = try arguments.required("out")
+    guard !out.isEmpty else { throw UsageError("--out: expected a folder to make, got ''") }
     let weights = try arguments.choice("weights", WeightFormat.self) ?? .int4
     let source = try source(arguments)
     let text = source.model.configuration.text

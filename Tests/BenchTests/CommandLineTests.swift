@@ -58,6 +58,7 @@ import Testing
   }
 
   static let mistakes: [([String], Int32)] = [
+    (["bundle", "--synthetic", "tiny", "--out", ""], 64),
     (["dance"], 64), (["generate"], 64), (["generate", "--model"], 64),
     (["generate", "--model", "X", "--max-tokens", "-1", "hi"], 64),
     (["generate", "--model", "X", "--temperature", "hot", "hi"], 64),

@@ -150,6 +150,49 @@ import Testing
     }
   }
 
+  @Test func longNamesWorkOrAreRefusedByTheirOwnName() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let synthetic = try SyntheticModel(.tiny)
+    let writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    let longest = folder.appendingPathComponent(String(repeating: "n", count: 255)).path
+    _ = try writer.write(synthetic.source, to: longest)
+    try ModelBundle(folder: longest).checkDigests()
+    let tooLong = longest + "n"
+    let error = #expect(throws: FileError.self) { try writer.write(synthetic.source, to: tooLong) }
+    guard case .unwritable(let path, _) = error else { return #expect(Bool(false)) }
+    #expect(path == tooLong)
+  }
+
+  @Test func errorsShowTheFinalPath() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let synthetic = try SyntheticModel(.tiny)
+    let writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    let path = folder.appendingPathComponent("model").path
+    let error = #expect(throws: FileError.self) {
+      try writer.write(synthetic.source, to: path) { _, _ in
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+          try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        }
+        return true
+      }
+    }
+    #expect(error?.description.hasPrefix(path + "/") == true, "\(error.debugDescription)")
+  }
+
   @Test func theSecondOfTwoBundlesOfOneNameFindsItTaken() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

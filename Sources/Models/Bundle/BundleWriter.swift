@@ -139,7 +139,7 @@ public struct BundleWriter {
       return reports
     } catch {
       folder.remove()
-      throw error
+      throw folder.named(error)
     }
   }
 

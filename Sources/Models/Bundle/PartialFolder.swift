@@ -16,12 +16,17 @@ final class PartialFolder {
     let final = String(trimmed)
     var status = stat()
     guard lstat(final, &status) != 0 else { throw BundleError.exists(path: final) }
+    guard errno == ENOENT else {
+      throw FileError.unwritable(path: final, reason: systemReason())
+    }
     let cut = final.lastIndex(of: "/")
     let parent = cut.map { $0 == final.startIndex ? "/" : String(final[..<$0]) } ?? "."
     let name = cut.map { String(final[final.index(after: $0)...]) } ?? final
     self.final = final
     self.parent = parent
-    let prefix = ".\(name).partial-"
+    // The hidden name has to fit into 255 bytes where the final one does.
+    let stem = name.utf8.count > 200 ? String(SHA256.hex(Array(name.utf8)).prefix(32)) : name
+    let prefix = ".\(stem).partial-"
     for other in try MappedFile.names(inFolder: parent) where other.hasPrefix(prefix) {
       let words = other.dropFirst(prefix.count).split(separator: "-")
       guard let owner = words.first.flatMap({ Int32($0) }), !Self.isAlive(owner) else { continue }
@@ -29,7 +34,25 @@ final class PartialFolder {
     }
     // One process may make two bundles of one name; the first to end gets it.
     self.path = "\(parent)/\(prefix)\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-    try Self.make(self.path)
+    do {
+      try Self.make(self.path)
+    } catch {
+      throw named(error)
+    }
+  }
+
+  /// An error about a file inside, as one about the path that it was meant for.
+  func named(_ error: any Error) -> any Error {
+    func visible(_ hidden: String) -> String? {
+      hidden.hasPrefix(path) ? final + hidden.dropFirst(path.count) : nil
+    }
+    switch error {
+    case FileError.unwritable(let file, let reason):
+      return FileError.unwritable(path: visible(file) ?? file, reason: reason)
+    case FileError.unreadable(let file, let reason):
+      return FileError.unreadable(path: visible(file) ?? file, reason: reason)
+    default: return error
+    }
   }
 
   /// Adds a folder.

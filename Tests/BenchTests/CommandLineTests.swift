@@ -94,7 +94,8 @@ import Testing
     #expect(outcome.errors.hasPrefix("troika: "))
   }
 
-  @Test func anInterruptedBundleEndsWithItsCodeAndLeavesNothing() throws {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func anInterruptedBundleEndsWithItsCodeAndLeavesNothing(_ signal: Int32) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -110,7 +111,7 @@ import Testing
     {
       usleep(1000)
     }
-    process.interrupt()
+    kill(process.processIdentifier, signal)
     process.waitUntilExit()
     #expect(process.terminationReason == .exit)
     #expect(process.terminationStatus == 130)

@@ -139,6 +139,16 @@ import Testing
       try writer.write(synthetic.source, to: path) { done, _ in done < 100_000 }
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    // The last call of all comes while the last file is digested.
+    var last = 0
+    #expect(throws: BundleError.cancelled(path: path)) {
+      try writer.write(synthetic.source, to: path) { done, total in
+        if done == total { last += 1 }
+        return last < 2
+      }
+    }
+    #expect(last == 2)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
     #expect(throws: BundleError.exists(path: path)) {
       try writer.write(synthetic.source, to: path)

@@ -85,12 +85,19 @@ import Testing
     }
     #expect(whole.warnings.contains { $0.contains("at most 3 decoder layers, this one has 10") })
     let fit = try #require(whole.warnings.last)
-    #expect(fit.hasPrefix("chunks: ") && fit.hasSuffix(" fits"))
+    #expect(whole.warnings.count == 2)
+    #expect(whole.warnings.first?.hasPrefix("chunk1 (prefill and decode): neuralEngine ") == true)
+    #expect(fit.hasPrefix("--chunks ") && fit.hasSuffix(" fits"))
     let ends = try #require(fit.split(separator: " ").dropFirst().first).split(separator: ",")
     let layout = ChunkLayout(ends: ends.compactMap { Int($0) }, layerCount: 10)
     #expect(try #require(layout).ranges.allSatisfy { $0.count <= 3 })
     #expect(whole.share(of: .neuralEngine).fraction < 0.1)
     #expect(whole.fallbacks.contains { $0.reason.contains("decoder layers") })
+    let decode = try plan("decode=neuralEngine") {
+      $0.engine.layers = .atMost(3)
+      $0.layout = ChunkLayout(ends: [10], layerCount: 10)
+    }
+    #expect(decode.warnings.first?.hasPrefix("chunk1 (decode): neuralEngine ") == true)
     #expect(throws: DeviceError.self) {
       try plan("chunks=neuralEngine") {
         $0.engine.layers = .atMost(3)
@@ -156,7 +163,7 @@ import Testing
       #expect(report.memory.peakByteCount > report.memory.weightByteCount)
       // Wider formats make programs that the engine refuses; those are named with what fits.
       let fits = report.share(of: .neuralEngine).fraction > 0.98
-      #expect(fits == !report.warnings.contains { $0.hasPrefix("chunks: ") })
+      #expect(fits == !report.warnings.contains { $0.hasPrefix("--chunks") })
       #expect(fits || format != .int4)
     }
   }

@@ -78,15 +78,11 @@ struct PlacementCheck {
         )
       }
       refusals[entry.part, default: [:]][entry.unit] = entry.reason
-      warnings.append("\(entry.part): \(entry.unit) takes only \(entry.reason); it runs on the cpu")
     }
     placement = refused.placement
+    warnings += EngineFit.refusals(refused.entries)
     guard let limits = try refused.decoderLimits() else { return }
-    let fit = try EngineFit.layout(model, limits, over: weights)
-    let ends = fit?.ranges.map { String($0.upperBound) }.joined(separator: ",")
-    warnings.append(
-      ends.map { "chunks: \($0) fits" } ?? "chunks: no cut fits, a layer is too large"
-    )
+    warnings.append(try EngineFit.advice(model, limits, over: weights))
   }
 }
 

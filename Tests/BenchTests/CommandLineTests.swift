@@ -118,6 +118,25 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
+  @Test func aBundleIsInspectedInPlainLines() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let made = try Self.run(["bundle", "--synthetic", "tiny", "--out", folder.path])
+    #expect(made.code == 0)
+    let outcome = try Self.run(["inspect", folder.path])
+    #expect(outcome.code == 0)
+    let lines = outcome.output.split(separator: "\n").map(String.init)
+    #expect(!outcome.output.contains("\"") && !outcome.output.contains("{"))
+    #expect(lines.allSatisfy { $0.count <= 80 })
+    let config = try Data(contentsOf: folder.appendingPathComponent("config.json"))
+    let line = lines.first { $0.hasPrefix("files") && $0.contains("config.json ") }
+    #expect(line?.hasSuffix(" \(config.count)") == true, "\(line ?? "")")
+    #expect(lines.contains { $0.contains("weights/chunk1.safetensors") })
+    #expect(
+      lines.contains { $0.hasPrefix("programs") && $0.contains("chunk1.decode chunk2.decode") }
+    )
+  }
+
   @Test func aBundlesSummaryFitsEightyColumns() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -120,6 +120,9 @@ extension Checkpoint {
     places[Self.canonical(name)].map { files[$0.file].file.name } ?? folder
   }
 
+  /// Bytes of each weight file, headers included.
+  public var fileByteCounts: [Int] { files.map(\.file.byteCount) }
+
   /// Bytes of all weight files together, headers included.
   public var totalBytes: Int { files.reduce(0) { $0 + $1.file.byteCount } }
 

@@ -79,6 +79,16 @@ import Testing
     }
   }
 
+  @Test func aStoredFormatHasOneSpelling() {
+    #expect(StoredFormat("int4Palette32 1536 128")?.text == "int4Palette32 1536 128")
+    #expect(StoredFormat("f32 0")?.text == "f32 0")
+    #expect(StoredFormat("f32")?.text == "f32")
+    for text in ["f32 +128", "f32 0128", "f32 -0", "f32 00", "f32  1", "f32 1 ", " f32 1", "f33 1"]
+    {
+      #expect(StoredFormat(text) == nil, "\(text)")
+    }
+  }
+
   @Test func zerosStayZero() {
     for dtype in [DType.f16, .int8Row, .int8Block32, .int4Block32, .int4Palette32] {
       let (decoded, report) = Self.store(

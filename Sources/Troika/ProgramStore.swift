@@ -136,9 +136,9 @@ final class ProgramStore: @unchecked Sendable {
       )
     }
     // A view of a constant belongs to whoever reads it.
+    let readers = written.readers
     for node in written.nodes.reversed() where !node.isSource && written.isConstant(node.id) {
-      let reader = written.nodes.first { $0.inputs.contains(node.id) }
-      units[node.id] = reader.flatMap { units[$0.id] } ?? units[node.id]
+      units[node.id] = readers[node.id].first.flatMap { units[$0] } ?? units[node.id]
     }
     return (written, units, fallbacks)
   }

@@ -103,8 +103,15 @@ final class Arena: @unchecked Sendable {
   private var buffer: Buffer?
 
   /// Memory of at least this size, whatever it holds.
+  ///
+  /// - Throws: `DeviceError.outOfMemory`, also where the machine has less: mapping it would succeed
+  ///   and touching it end the process.
   func atLeast(_ byteCount: Int) throws(DeviceError) -> UnsafeMutableRawPointer {
     if let buffer, buffer.byteCount >= byteCount { return buffer.pointer }
+    let machine = HostMachine.current().memoryByteCount
+    guard machine == 0 || byteCount <= machine else {
+      throw .outOfMemory(unit: "host", byteCount: byteCount)
+    }
     buffer = nil
     let larger = try Buffer(byteCount: byteCount)
     buffer = larger

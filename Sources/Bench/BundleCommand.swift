@@ -1,5 +1,3 @@
-import Devices
-import Dispatch
 import Foundation
 import Graph
 import Models
@@ -41,6 +39,7 @@ enum BundleCommand: Command {
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let out = try arguments.required("out")
+    guard !out.isEmpty else { throw UsageError("--out: expected a folder to make, got ''") }
     let weights = try arguments.choice("weights", WeightFormat.self) ?? .int4
     let source = try source(arguments)
     let text = source.model.configuration.text
@@ -53,12 +52,13 @@ enum BundleCommand: Command {
     )
     for warning in source.warnings { Output.warning(warning) }
     for warning in try EngineFit(writer, source).warnings { Output.warning(warning) }
-    let interruption = InterruptFlag()
+    let interrupt = Interrupt(limit: 1, signals: [SIGINT, SIGTERM])
+    interrupt.onSignal()
     let reports = try writer.write(source, to: out) { done, total in
       ProgressLine.show(
         RequestProgress(stage: "weights", done: done / 1_000_000, total: total / 1_000_000)
       )
-      return !interruption.isSet
+      return !interrupt.isAsked
     }
     ProgressLine.clear()
     let summary = BundleSummary(reports, path: out, manifest: try ModelBundle(folder: out).manifest)
@@ -86,31 +86,5 @@ enum BundleCommand: Command {
     }
     let seed = try arguments.integer("seed", in: 0...Int.max) ?? 1
     return try SyntheticModel(size, seed: UInt64(seed)).source
-  }
-}
-
-/// Whether the keyboard asked this process to stop.
-final class InterruptFlag: @unchecked Sendable {
-  private let lock = NSLock()
-  private var flag = false
-  private let source: any DispatchSourceSignal
-
-  init() {
-    signal(SIGINT, SIG_IGN)
-    source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-    source.setEventHandler { [weak self] in self?.set() }
-    source.resume()
-  }
-
-  private func set() {
-    lock.lock()
-    flag = true
-    lock.unlock()
-  }
-
-  var isSet: Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    return flag
   }
 }

@@ -52,7 +52,7 @@ enum InspectCommand: Command {
     if arguments.has("json") {
       Output.line(JSONValue.object(fields: fields).text(.compact, sortingKeys: false))
     } else {
-      for (key, value) in fields { Output.line(text(key, value)) }
+      InspectText.lines(fields).forEach { Output.line($0) }
     }
     return .done
   }
@@ -65,7 +65,7 @@ enum InspectCommand: Command {
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
       return try ModelInspection(path: path).fields
     }
-    if path.hasSuffix(".json"), arguments["as"] == nil {
+    if path.lowercased().hasSuffix(".json"), arguments["as"] == nil {
       return PlacementInspection(try PlacementFile(path: path)).fields
     }
     let processor = try arguments["model"].map { try ModelFolder(path: $0).processor }
@@ -79,20 +79,6 @@ enum InspectCommand: Command {
     let result = try inspection.fields(path, kind: kind)
     for warning in result.warnings { Output.warning("\(path): \(warning)") }
     return result.fields
-  }
-
-  private static func text(_ key: String, _ value: JSONValue) -> String {
-    let name = TimelineText.pad(key, 18)
-    switch value {
-    case .string(let text): return name + text
-    case .array(let rows) where rows.allSatisfy({ $0.integer != nil }) && !rows.isEmpty:
-      return name + rows.map { $0.text(.compact, sortingKeys: false) }.joined(separator: " ")
-    case .array(let rows):
-      return rows.isEmpty
-        ? name + "none"
-        : rows.map { name + $0.text(.compact, sortingKeys: false) }.joined(separator: "\n")
-    default: return name + value.text(.compact, sortingKeys: false)
-    }
   }
 }
 

@@ -135,6 +135,7 @@ struct ModelInspection {
   private static func fields(_ checkpoint: Checkpoint) -> [(String, JSONValue)] {
     [
       ("kind", "checkpoint"), ("files", .array(checkpoint.fileNames.map { .string($0) })),
+      ("fileBytes", .array(checkpoint.fileByteCounts.map { .integer($0) })),
       ("tensors", .integer(checkpoint.tensorNames.count)),
       ("bytes", .integer(checkpoint.totalBytes)),
     ]
@@ -146,6 +147,7 @@ struct ModelInspection {
       ("kind", "bundle"), ("version", .integer(BundleManifest.version)),
       ("weights", .string(manifest.weights.rawValue)),
       ("files", .array(manifest.files.map { .string($0.path) })),
+      ("fileBytes", .array(manifest.files.map { .integer($0.byteCount) })),
       ("tensors", .integer(bundle.tensorNames.count)), ("bytes", .integer(manifest.byteCount)),
       ("digests", "all hold"), ("prefill", .array(manifest.prefill.map { .integer($0) })),
       ("context", .integer(manifest.context)),

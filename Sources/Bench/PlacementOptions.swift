@@ -19,7 +19,7 @@ struct PlacementOptions {
       --placement P       a unit for all: cpu (default), reference, gpu, gpu:emulated,
                           neuralEngine; mission; KEY=UNIT,… with keys vision, audio, embed,
                           chunks, chunkN, prefill, decode, prefill.chunkN, head, or a glob
-                          over operations; or a file, FILE.json
+                          over operations; or a file: FILE.json, or any other path
       --engine K=V,…      switches of the neural engine: accumulate=f16|f32, flush=on|off,
                           program-bytes=N|none, layers=N|none
       --gpu NAME|INDEX    the Vulkan device (the best there is; see devices)
@@ -44,8 +44,17 @@ struct PlacementOptions {
     self.arguments = arguments
     let text = arguments["placement"] ?? "auto"
     file =
-      text.hasSuffix(".json")
+      Self.isFile(text)
       ? try PlacementFile(path: text) : PlacementFile(try Placement(parsing: text))
+  }
+
+  /// Whether a placement is given as a file: by its extension, or because one is there and the
+  /// text is no unit and no inline form.
+  static func isFile(_ text: String) -> Bool {
+    if text.lowercased().hasSuffix(".json") { return true }
+    var isFolder: ObjCBool = false
+    return (try? Placement(parsing: text)) == nil
+      && FileManager.default.fileExists(atPath: text, isDirectory: &isFolder) && !isFolder.boolValue
   }
 
   /// The model's folder.
@@ -64,6 +73,23 @@ struct PlacementOptions {
     let path = try path()
     guard arguments["chunks"] != nil || file.cuts != nil else { return try loadWithoutCuts() }
     return try load(ModelFolder(path: path).model.configuration.text)
+  }
+
+  /// Does what checks the placement against a model; errors about it name its file and key.
+  func locating<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw file.located(error) }
+  }
+
+  /// Loads the model.
+  func loadModel() async throws -> Troika {
+    let url = URL(fileURLWithPath: try path())
+    let options = try load()
+    if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
+    do {
+      return try await Troika.load(model: url, options: options)
+    } catch {
+      throw file.located(error)
+    }
   }
 
   private func loadWithoutCuts() throws -> Troika.LoadOptions {

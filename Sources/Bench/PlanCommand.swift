@@ -1,3 +1,4 @@
+import Devices
 import Foundation
 import Graph
 import Models
@@ -45,8 +46,10 @@ enum PlanCommand: Command {
     let requirements = try requirements(arguments)
     let options = try PlacementOptions(arguments)
     let (planned, load) = try planned(arguments, options)
-    let report = try PlanReport(planned, load)
-    for warning in report.warnings { Output.warning(warning) }
+    let report = try options.locating { try PlanReport(planned, load) }
+    let machine = HostMachine.current().memoryByteCount
+    let memory = report.memory.warning(machineByteCount: machine)
+    for warning in report.warnings + (memory.map { [$0] } ?? []) { Output.warning(warning) }
     let health = arguments.has("health") ? try await health(arguments, load) : nil
     if arguments.has("json") {
       var fields = PlanJSON.fields(report)

@@ -57,13 +57,7 @@ struct RequestOptions {
       }
       try CPUUnit.useKernels(kernels)
     }
-    let options = try PlacementOptions(arguments)
-    let load = try options.load()
-    if load.placement.units.contains(.gpu) { Options.announce(load.gpu) }
-    return try await Troika.load(
-      model: URL(fileURLWithPath: try options.path()),
-      options: load
-    )
+    return try await PlacementOptions(arguments).loadModel()
   }
 
   /// How answers are made.

@@ -36,20 +36,22 @@ enum VerifyCommand: Command {
     let options = try PlacementOptions(arguments)
     let load = try options.load()
     if load.placement.units.contains(.gpu) { Options.announce(load.gpu) }
-    let verification = try Verification(
-      model: try options.path(),
-      goldens: try arguments.required("goldens"),
-      placement: load.placement,
-      registry: Registry(
-        threads: try Options.threads(arguments),
-        engine: load.engine,
-        gpu: load.gpu
-      ),
-      layout: load.layout,
-      prefill: load.prefillShapes,
-      sharedLayers: load.sharedLayers,
-      allowsFallback: load.allowsFallback
-    )
+    let verification = try options.locating {
+      try Verification(
+        model: try options.path(),
+        goldens: try arguments.required("goldens"),
+        placement: load.placement,
+        registry: Registry(
+          threads: try Options.threads(arguments),
+          engine: load.engine,
+          gpu: load.gpu
+        ),
+        layout: load.layout,
+        prefill: load.prefillShapes,
+        sharedLayers: load.sharedLayers,
+        allowsFallback: load.allowsFallback
+      )
+    }
     for warning in verification.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     if !isJSON { verification.report = { Output.line(line($0)) } }

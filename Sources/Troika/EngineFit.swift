@@ -21,17 +21,53 @@ public struct EngineFit: Sendable {
     let refusals = try layout.ranges.enumerated().compactMap { index, range -> String? in
       let graph = try model.chunk(range, over: types)
       return limits.refusal(of: graph).map {
-        "chunk\(index + 1): neuralEngine takes only \($0); it will run on the cpu there"
+        Self.refusal("chunk\(index + 1)", .neuralEngine, $0)
       }
     }
     guard !refusals.isEmpty else {
       warnings = []
       return
     }
-    let fit = try Self.layout(model, limits, over: types)
+    warnings = try refusals + [Self.advice(model, limits, over: types)]
+  }
+
+  /// What is said of a program that a unit refuses.
+  static func refusal(_ program: String, _ unit: UnitID, _ reason: String) -> String {
+    "\(program): \(unit) takes only \(reason); it runs on the cpu"
+  }
+
+  /// What is said of all programs that a placement's units refuse: a line a program and limit,
+  /// whatever its phases.
+  static func refusals(_ entries: [RefusedPrograms.Entry]) -> [String] {
+    struct Key: Hashable {
+      let program: String
+      let unit: UnitID
+      let reason: String
+    }
+    var keys: [Key] = []
+    var phases: [Key: [Part.Phase]] = [:]
+    for entry in entries {
+      let (program, phase) = entry.part.programAndPhase
+      let key = Key(program: program, unit: entry.unit, reason: entry.reason)
+      if phases[key] == nil { keys.append(key) }
+      phases[key, default: []] += phase.map { [$0] } ?? []
+    }
+    return keys.map { key in
+      let names = (phases[key] ?? []).map(\.rawValue)
+      let phase = names.isEmpty ? "" : " (" + names.joined(separator: " and ") + ")"
+      return refusal(key.program + phase, key.unit, key.reason)
+    }
+  }
+
+  /// A cut that fits limits, in one line.
+  static func advice(
+    _ model: Gemma4,
+    _ limits: ProgramLimits,
+    over types: any WeightSource
+  ) throws -> String {
+    let fit = try layout(model, limits, over: types)
     let ends = fit?.ranges.map { String($0.upperBound) }.joined(separator: ",")
-    warnings =
-      refusals + [ends.map { "--chunks \($0) fits" } ?? "no cut fits: a layer is too large"]
+    return ends.map { "--chunks \($0) fits" } ?? "--chunks: no cut fits, a layer is too large"
   }
 
   /// The cut with the fewest programs that all fit, of which the largest is smallest.
@@ -69,6 +105,17 @@ public struct EngineFit: Sendable {
       }
     }
     return ChunkLayout(ends: best, layerCount: count)
+  }
+}
+
+extension Part {
+  /// The program without its phase, and the phase where there are two.
+  fileprivate var programAndPhase: (String, Phase?) {
+    switch self {
+    case .chunk(let index, let phase): ("chunk\(index)", phase)
+    case .head(let phase): ("head", phase)
+    case .vision, .audio, .embed: (description, nil)
+    }
   }
 }
 

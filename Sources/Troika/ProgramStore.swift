@@ -3,7 +3,7 @@ import Devices
 public import Graph
 import Models
 
-/// An operation that another unit runs than the one it was placed on.
+/// An operation that another unit runs than the one it was placed on; host work is none.
 public struct Fallback: Hashable, Sendable {
   /// The program.
   public let program: String
@@ -124,6 +124,7 @@ final class ProgramStore: @unchecked Sendable {
         continue
       }
       units[node.id] = .cpu
+      guard written.isOperation(node) else { continue }
       fallbacks.append(
         Fallback(
           program: graph.name,
@@ -135,9 +136,9 @@ final class ProgramStore: @unchecked Sendable {
       )
     }
     // A view of a constant belongs to whoever reads it.
+    let readers = written.readers
     for node in written.nodes.reversed() where !node.isSource && written.isConstant(node.id) {
-      let reader = written.nodes.first { $0.inputs.contains(node.id) }
-      units[node.id] = reader.flatMap { units[$0.id] } ?? units[node.id]
+      units[node.id] = readers[node.id].first.flatMap { units[$0] } ?? units[node.id]
     }
     return (written, units, fallbacks)
   }

@@ -28,8 +28,8 @@ public struct UnitHealth: Hashable, Sendable {
   /// Its operations in the order in which they first ran.
   public let operations: [Operation]
 
-  /// The first operation whose results left the range of fp16, or nil.
-  public var firstUnhealthy: Operation? { operations.first { !$0.isHealthy } }
+  /// The operation that was the first in time to leave the range of fp16, or nil.
+  public let firstUnhealthy: Operation?
 
   /// One line: counts, the largest magnitude beside masks and, where there is one, the first that overflowed.
   public var summary: String {
@@ -44,25 +44,29 @@ public struct UnitHealth: Hashable, Sendable {
   }
 
   init?(_ name: UnitID, _ registry: Registry) {
-    guard let unit = try? registry.unit(name) as? EmulatedUnit else { return nil }
+    guard let unit = try? registry.unit(name) as? any HealthKeeping else { return nil }
     let report = unit.health.report
     guard !report.isEmpty else { return nil }
     self.unit = name
-    operations = report.map {
-      Operation(
-        name: $0.name,
-        overflows: $0.overflows,
-        nans: $0.nans,
-        flushed: $0.flushed,
-        largest: $0.largest
-      )
-    }
+    operations = report.map(Operation.init)
+    firstUnhealthy = unit.health.firstUnhealthy.map(Operation.init)
+  }
+}
+
+extension UnitHealth.Operation {
+  init(_ entry: HealthRecord.Entry) {
+    name = entry.name
+    overflows = entry.overflows
+    nans = entry.nans
+    flushed = entry.flushed
+    largest = entry.largest
   }
 }
 
 extension Registry {
-  /// The health of every fp16 unit among some that ran anything.
+  /// The health of every unit among some that stored fp16; the processor, which writes caches for
+  /// all others, has one where a number became infinite there.
   func health(of units: Set<UnitID>) -> [UnitHealth] {
-    units.sorted { $0.name < $1.name }.compactMap { UnitHealth($0, self) }
+    units.union([.cpu]).sorted { $0.name < $1.name }.compactMap { UnitHealth($0, self) }
   }
 }

@@ -63,6 +63,7 @@ import Testing
   }
 
   static let mistakes: [([String], Int32)] = [
+    (["bundle", "--synthetic", "tiny", "--out", ""], 64),
     (["dance"], 64), (["generate"], 64), (["generate", "--model"], 64),
     (["generate", "--model", "X", "--max-tokens", "-1", "hi"], 64),
     (["generate", "--model", "X", "--temperature", "hot", "hi"], 64),
@@ -97,7 +98,8 @@ import Testing
     #expect(outcome.errors.hasPrefix("troika: "))
   }
 
-  @Test func anInterruptedBundleEndsWithItsCodeAndLeavesNothing() throws {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func anInterruptedBundleEndsWithItsCodeAndLeavesNothing(_ signal: Int32) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -113,11 +115,30 @@ import Testing
     {
       usleep(1000)
     }
-    process.interrupt()
+    kill(process.processIdentifier, signal)
     process.waitUntilExit()
     #expect(process.terminationReason == .exit)
     #expect(process.terminationStatus == 130)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test func aBundleIsInspectedInPlainLines() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let made = try Self.run(["bundle", "--synthetic", "tiny", "--out", folder.path])
+    #expect(made.code == 0)
+    let outcome = try Self.run(["inspect", folder.path])
+    #expect(outcome.code == 0)
+    let lines = outcome.output.split(separator: "\n").map(String.init)
+    #expect(!outcome.output.contains("\"") && !outcome.output.contains("{"))
+    #expect(lines.allSatisfy { $0.count <= 80 })
+    let config = try Data(contentsOf: folder.appendingPathComponent("config.json"))
+    let line = lines.first { $0.hasPrefix("files") && $0.contains("config.json ") }
+    #expect(line?.hasSuffix(" \(config.count)") == true, "\(line ?? "")")
+    #expect(lines.contains { $0.contains("weights/chunk1.safetensors") })
+    #expect(
+      lines.contains { $0.hasPrefix("programs") && $0.contains("chunk1.decode chunk2.decode") }
+    )
   }
 
   @Test func aBundlesSummaryFitsEightyColumns() throws {

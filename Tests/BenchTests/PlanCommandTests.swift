@@ -6,9 +6,9 @@ import Testing
 @Suite struct PlanCommandTests {
   private static let model = ["--model", GoldenFolder.model]
 
-  private func file(_ text: String) throws -> String {
+  private func file(_ text: String, suffix: String = ".json") throws -> String {
     let url = FileManager.default.temporaryDirectory
-      .appendingPathComponent("placement-\(UUID().uuidString).json")
+      .appendingPathComponent("placement-\(UUID().uuidString)\(suffix)")
     try Data(text.utf8).write(to: url)
     return url.path
   }
@@ -133,6 +133,16 @@ import Testing
     #expect(lines.dropLast().last?.hasPrefix("neuralEngine: 0 overflows, 0 NaN") == true)
   }
 
+  @Test(arguments: [".JSON", ".txt", "", "=x"])
+  func aPlacementFileMayHaveAnyName(_ suffix: String) throws {
+    let path = try file("{\"base\": \"reference\"}", suffix: suffix)
+    #expect(
+      try document(["--placement", path] + Self.model)["placement"] as? String == "reference"
+    )
+    let absent = ["plan", "--placement", path + "-absent"] + Self.model
+    #expect(try CommandLineTests.run(absent).code == 65)
+  }
+
   @Test func inspectShowsAPlacement() throws {
     let folder = GoldenFolder.root.appendingPathComponent("Examples/placements")
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
@@ -144,6 +154,40 @@ import Testing
       #expect(document["kind"] as? String == "placement")
       #expect((document["rules"] as? [Any])?.isEmpty == false)
     }
+  }
+
+  /// A placement, and programs that the engine refuses of it.
+  static let refused: [(String, [String])] = [
+    ("neuralEngine", ["vision", "audio", "chunk1", "chunk4"]),
+    ("vision=neuralEngine", ["vision"]), ("audio=neuralEngine", ["audio"]),
+    ("head=neuralEngine", ["head"]), ("text.layers.4.*=neuralEngine", ["chunk"]),
+    ("chunks=neuralEngine,head=cpu", ["chunk1", "chunk4"]),
+    ("*=gpu:emulated,text.layers.4.*=neuralEngine", ["chunk"]),
+  ]
+
+  @Test(arguments: refused)
+  func everyRefusedProgramRunsOnTheProcessor(_ placement: String, _ programs: [String]) throws {
+    let plan = [
+      "plan", "--synthetic", "tiny", "--placement", placement, "--engine", "program-bytes=1",
+    ]
+    let moved = try CommandLineTests.run(plan)
+    #expect(moved.code == 0, "\(moved.errors)")
+    for program in programs {
+      #expect(moved.errors.contains("\(program)"), "\(moved.errors)")
+    }
+    #expect(moved.errors.contains("programs of at most 1 bytes"))
+    #expect(moved.output.contains("rule: programs of at most 1 bytes"))
+    let kept = try CommandLineTests.run(plan + ["--no-fallback"])
+    #expect(kept.code == 65)
+    #expect(kept.errors.contains("neuralEngine") && kept.errors.contains("at most 1 bytes"))
+  }
+
+  @Test func aRefusedModelStillAnswers() throws {
+    let line = ["generate"] + Self.model + ["--max-tokens", "3"]
+    let engine = ["--placement", "neuralEngine", "--engine", "program-bytes=1"]
+    let answer = try CommandLineTests.run(line + engine + ["Hello"])
+    #expect(answer.code == 0, "\(answer.errors)")
+    #expect(try CommandLineTests.run(line + ["Hello"]).output == answer.output)
   }
 
   static let mistakes: [([String], Int32)] = [
@@ -173,13 +217,22 @@ import Testing
   @Test(arguments: [
     ("{\"vision\": \"tpu\"}", "vision"), ("{\"ears\": \"cpu\"}", "ears"),
     ("{\"cuts\": [3, 9]}", "cuts"), ("{\"fallback\": 1}", "fallback"),
+    ("{\"chunk9\": \"cpu\"}", "chunk9"), ("{\"decode.chunk9\": \"cpu\"}", "decode.chunk9"),
+    ("{\"text.layers.99.*\": \"cpu\"}", "text.layers.99.*"),
   ])
   func mistakesInFilesNameFileAndKey(_ text: String, _ key: String) throws {
     let path = try file(text)
-    let outcome = try CommandLineTests.run(["generate", "--placement", path] + Self.model + ["hi"])
-    #expect(outcome.code == 65)
     let name = URL(fileURLWithPath: path).lastPathComponent
-    #expect(outcome.errors.hasPrefix("troika: \(name): field '\(key)': expected "))
-    #expect(outcome.errors.split(separator: "\n").count == 1)
+    let rest = ["--placement", path] + Self.model
+    let commands = [
+      ["generate"] + rest + ["hi"], ["plan"] + rest,
+      ["verify", "--goldens", GoldenFolder.tiny] + rest,
+    ]
+    for command in commands {
+      let outcome = try CommandLineTests.run(command)
+      #expect(outcome.code == 65)
+      #expect(outcome.errors.hasPrefix("troika: \(name): field '\(key)': expected "))
+      #expect(outcome.errors.split(separator: "\n").count == 1)
+    }
   }
 }

@@ -53,6 +53,21 @@ import Testing
     #expect(health.overflows > 0 && health.nans > 0 && health.largest == 65_504)
   }
 
+  @Test func theFirstOverflowInTimeIsNamed() throws {
+    var graph = Graph(name: "chain")
+    let x = graph.append(source: .input, type: TensorType(.f32, [1]), name: "x")
+    let first = try graph.append(.affine(scale: 2, offset: 0), [x], name: "first")
+    let second = try graph.append(.affine(scale: 40_000, offset: 0), [first], name: "second")
+    graph.addOutput("result", second)
+    let unit = try EmulatedUnit(.emulatedGPU, threads: 1)
+    #expect(try run(graph, ["x": try Value([1 as Float], [1])], on: unit) == [.infinity])
+    #expect(try run(graph, ["x": try Value([60_000 as Float], [1])], on: unit) == [.infinity])
+    #expect(unit.health.report.map(\.overflows) == [0, 1, 2])
+    #expect(unit.health.firstUnhealthy?.name == "second")
+    unit.health.reset()
+    #expect(unit.health.firstUnhealthy == nil)
+  }
+
   @Test func subnormalsAreFlushedWhereTheProfileSaysSo() throws {
     let profile = UnitProfile(
       unit: .emulatedGPU,

@@ -1,6 +1,7 @@
-import Devices
 import Foundation
 import Testing
+
+@testable import Devices
 
 @Suite struct HostMachineTests {
   /// A `/sys` and `/proc` with two nodes of two processors.
@@ -42,5 +43,15 @@ import Testing
     #expect(machine.processors == 1)
     #expect(machine.nodes.count == 1)
     #expect(machine.processors(forThreads: 2).isEmpty)
+  }
+
+  @Test func anArenaLargerThanTheMachineIsAnError() throws {
+    let arena = Arena()
+    _ = try arena.atLeast(1 << 20)
+    let machine = HostMachine.current().memoryByteCount
+    #expect(throws: DeviceError.outOfMemory(unit: "host", byteCount: machine + 1)) {
+      _ = try arena.atLeast(machine + 1)
+    }
+    _ = try arena.atLeast(1 << 21)
   }
 }

@@ -73,7 +73,19 @@ import Testing
       var values = Self.numbers(32 * 32)
       values[77] = bad
       let (_, report) = Self.store(values, TensorType(dtype, [32, 32]))
-      #expect(report.unstorable > 0, "\(dtype) \(bad)")
+      #expect(report.unstorable == 1, "\(dtype) \(bad)")
+      values[1000] = bad
+      #expect(Self.store(values, TensorType(dtype, [32, 32])).1.unstorable == 2)
+    }
+  }
+
+  @Test func aStoredFormatHasOneSpelling() {
+    #expect(StoredFormat("int4Palette32 1536 128")?.text == "int4Palette32 1536 128")
+    #expect(StoredFormat("f32 0")?.text == "f32 0")
+    #expect(StoredFormat("f32")?.text == "f32")
+    for text in ["f32 +128", "f32 0128", "f32 -0", "f32 00", "f32  1", "f32 1 ", " f32 1", "f33 1"]
+    {
+      #expect(StoredFormat(text) == nil, "\(text)")
     }
   }
 

@@ -70,8 +70,12 @@ import Troika
       ("\"version\": 1", "\"version\": 2"), ("\"context\": 256", "\"context\": 257"),
       ("troika-bundle", "other-bundle"), ("\"int4\"", "\"int5\""),
       ("config.json", "../config.json"), ("weights/embed", "/etc/embed"),
+      ("\"version\": 1", "\"version\": 1, \"extra\": 1"),
+      ("\"path\": \"config.json\"", "\"path\": \"config.json\", \"mode\": 1"),
+      ("\"name\": \"chunk1.decode\"", "\"name\": \"chunk1.decode\", \"unit\": \"cpu\""),
     ]
     for (old, new) in lies {
+      #expect(text.contains(old), "\(old)")
       try text.replacingOccurrences(of: old, with: new).write(
         to: url,
         atomically: true,

@@ -103,6 +103,26 @@ import Testing
     #expect(first == ["chunk1.decode", "chunk1.prefill64", "chunk1.prefill256"])
   }
 
+  @Test(arguments: WeightFormat.allCases)
+  func aNumberThatIsNotFiniteIsNamedWithItsFile(_ weights: WeightFormat) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.copyItem(atPath: GoldenFolder.model, toPath: folder.path)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let name = "model.language_model.layers.0.mlp.up_proj.weight"
+    let checkpoint = try Checkpoint(folder: folder.path)
+    let (entry, file) = (try #require(checkpoint.entry(name)), checkpoint.fileName(of: name))
+    let url = folder.appendingPathComponent(file)
+    var data = try Data(contentsOf: url)
+    let size = entry.range.count / entry.shape.elementCount
+    for index in 0..<size { data[entry.range.lowerBound + index] = 0xFF }
+    try data.write(to: url)
+    let error = #expect(throws: CheckpointError.self) {
+      try TemporaryBundle(of: folder.path, weights)
+    }
+    #expect(error?.description.hasPrefix("\(file): tensor") == true, "\(error.debugDescription)")
+    #expect(error?.description.hasSuffix("came 1 other") == true, "\(error.debugDescription)")
+  }
+
   @Test func givingUpLeavesNothing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -119,6 +139,16 @@ import Testing
       try writer.write(synthetic.source, to: path) { done, _ in done < 100_000 }
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    // The last call of all comes while the last file is digested.
+    var last = 0
+    #expect(throws: BundleError.cancelled(path: path)) {
+      try writer.write(synthetic.source, to: path) { done, total in
+        if done == total { last += 1 }
+        return last < 2
+      }
+    }
+    #expect(last == 2)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
     #expect(throws: BundleError.exists(path: path)) {
       try writer.write(synthetic.source, to: path)
@@ -128,6 +158,73 @@ import Testing
     #expect(throws: BundleError.exists(path: path)) {
       try writer.write(synthetic.source, to: path)
     }
+  }
+
+  @Test func longNamesWorkOrAreRefusedByTheirOwnName() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let synthetic = try SyntheticModel(.tiny)
+    let writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    let longest = folder.appendingPathComponent(String(repeating: "n", count: 255)).path
+    _ = try writer.write(synthetic.source, to: longest)
+    try ModelBundle(folder: longest).checkDigests()
+    let tooLong = longest + "n"
+    let error = #expect(throws: FileError.self) { try writer.write(synthetic.source, to: tooLong) }
+    guard case .unwritable(let path, _) = error else { return #expect(Bool(false)) }
+    #expect(path == tooLong)
+  }
+
+  @Test func errorsShowTheFinalPath() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let synthetic = try SyntheticModel(.tiny)
+    let writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    let path = folder.appendingPathComponent("model").path
+    let error = #expect(throws: FileError.self) {
+      try writer.write(synthetic.source, to: path) { _, _ in
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+          try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        }
+        return true
+      }
+    }
+    #expect(error?.description.hasPrefix(path + "/") == true, "\(error.debugDescription)")
+  }
+
+  @Test func theSecondOfTwoBundlesOfOneNameFindsItTaken() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let synthetic = try SyntheticModel(.tiny)
+    let writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    let path = folder.appendingPathComponent("model").path
+    var other: Result<[BundleWriter.TensorReport], any Error>?
+    #expect(throws: BundleError.exists(path: path)) {
+      try writer.write(synthetic.source, to: path) { _, _ in
+        if other == nil { other = Result { try writer.write(synthetic.source, to: path) } }
+        return true
+      }
+    }
+    #expect(throws: Never.self) { try other?.get() }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["model"])
+    try ModelBundle(folder: path).checkDigests()
   }
 
   @Test func cutsThatTheEngineRefusesAreNamedWithOneThatFits() throws {

@@ -53,6 +53,8 @@ import Testing
     ("{\"vision\": 3}", "vision"), ("{\"vision\": null}", "vision"),
     ("{\"base\": \"mission\"}", "base"), ("{\"cuts\": []}", "cuts"),
     ("{\"cuts\": [4, 2]}", "cuts"), ("{\"cuts\": \"4\"}", "cuts"), ("{\"cuts\": [0]}", "cuts[0]"),
+    ("{\"cuts\": [1, 1048577]}", "cuts[1]"), ("{\"prefill\": 1048577}", "prefill"),
+    ("{\"prefill\": [64, 9223372036854775807]}", "prefill[1]"),
     ("{\"cuts\": [1.5]}", "cuts[0]"), ("{\"prefill\": 0}", "prefill"),
     ("{\"prefill\": [64, \"many\"]}", "prefill[1]"), ("{\"prefill\": true}", "prefill"),
     ("{\"sharedLayers\": \"some\"}", "sharedLayers"), ("{\"fallback\": \"no\"}", "fallback"),

@@ -48,6 +48,18 @@ import Testing
     #expect(all == report.programs.reduce(0) { $0 + $1.operationCount })
   }
 
+  @Test func whatRanElsewhereIsWhatThePlanForetells() async throws {
+    let placement = try Placement(parsing: "chunks=neuralEngine")
+    let troika = try await Troika.load(
+      model: URL(fileURLWithPath: GoldenFolder.model),
+      options: .init(placement: placement, context: 640)
+    )
+    _ = try await troika.generate("Hello", options: GenerationOptions(maxTokens: 2))
+    let foretold = Set(try plan("chunks=neuralEngine").fallbacks.flatMap(\.operations))
+    #expect(!troika.fallbacks.isEmpty)
+    #expect(troika.fallbacks.allSatisfy { foretold.contains($0.node) })
+  }
+
   @Test func attentionIsWrittenOutWhereSumsAreKeptInHalf() throws {
     func operations(_ accumulation: UnitNumerics.Accumulation) throws -> Int {
       let report = try plan("chunks=neuralEngine") { $0.engine.accumulation = accumulation }
@@ -73,12 +85,19 @@ import Testing
     }
     #expect(whole.warnings.contains { $0.contains("at most 3 decoder layers, this one has 10") })
     let fit = try #require(whole.warnings.last)
-    #expect(fit.hasPrefix("chunks: ") && fit.hasSuffix(" fits"))
+    #expect(whole.warnings.count == 2)
+    #expect(whole.warnings.first?.hasPrefix("chunk1 (prefill and decode): neuralEngine ") == true)
+    #expect(fit.hasPrefix("--chunks ") && fit.hasSuffix(" fits"))
     let ends = try #require(fit.split(separator: " ").dropFirst().first).split(separator: ",")
     let layout = ChunkLayout(ends: ends.compactMap { Int($0) }, layerCount: 10)
     #expect(try #require(layout).ranges.allSatisfy { $0.count <= 3 })
     #expect(whole.share(of: .neuralEngine).fraction < 0.1)
     #expect(whole.fallbacks.contains { $0.reason.contains("decoder layers") })
+    let decode = try plan("decode=neuralEngine") {
+      $0.engine.layers = .atMost(3)
+      $0.layout = ChunkLayout(ends: [10], layerCount: 10)
+    }
+    #expect(decode.warnings.first?.hasPrefix("chunk1 (decode): neuralEngine ") == true)
     #expect(throws: DeviceError.self) {
       try plan("chunks=neuralEngine") {
         $0.engine.layers = .atMost(3)
@@ -121,6 +140,20 @@ import Testing
     }
   }
 
+  @Test func aPlanAboveTheMachinesMemoryWarns() throws {
+    let memory = try plan("chunks=neuralEngine").memory
+    #expect(memory.warning(machineByteCount: memory.peakByteCount) == nil)
+    #expect(memory.warning(machineByteCount: 0) == nil)
+    let warning = memory.warning(machineByteCount: memory.peakByteCount - 1)
+    #expect(warning?.hasPrefix("memory: expected at most the machine's ") == true)
+  }
+
+  @Test func memoryThatCannotBeHadIsAnError() {
+    #expect(throws: DeviceError.outOfMemory(unit: "host", byteCount: 1 << 60)) {
+      _ = try Buffer(byteCount: 1 << 60)
+    }
+  }
+
   @Test(arguments: SyntheticModel.Size.allCases)
   func shapesAloneArePlanned(_ size: SyntheticModel.Size) throws {
     for format in WeightFormat.allCases {
@@ -130,7 +163,7 @@ import Testing
       #expect(report.memory.peakByteCount > report.memory.weightByteCount)
       // Wider formats make programs that the engine refuses; those are named with what fits.
       let fits = report.share(of: .neuralEngine).fraction > 0.98
-      #expect(fits == !report.warnings.contains { $0.hasPrefix("chunks: ") })
+      #expect(fits == !report.warnings.contains { $0.hasPrefix("--chunks") })
       #expect(fits || format != .int4)
     }
   }

@@ -146,13 +146,18 @@ struct BandedAttentionStep: CPUStep {
 /// Runs after everything that reads the cache as it was.
 struct CacheUpdateStep: CPUStep {
   let node: Int
+  private let name: String
   private let inputs: [Int]
   private let cache: TensorType
   private let newRows: Int
+  /// Where finite numbers are counted that become infinite in f16.
+  private let stores: HealthRecord?
   var scratchOffset = 0
 
-  init(_ node: Node, in graph: Graph) {
+  init(_ node: Node, in graph: Graph, stores: HealthRecord?) {
     self.node = node.id
+    name = node.name
+    self.stores = stores
     inputs = node.inputs
     cache = node.type
     newRows = graph.nodes[inputs[1]].type.shape[0]
@@ -164,15 +169,31 @@ struct CacheUpdateStep: CPUStep {
     let position = Int(frame.integers(inputs[2])[0])
     let count = min(newRows, Int(max(frame.integers(inputs[3])[0], 0)))
     let (rows, width) = (cache.shape[0], cache.shape.elementCount / max(cache.shape[0], 1))
+    var health = tk_health()
     for row in 0..<count {
       let start = (position + row) % rows * width
       let new = frame.floats(inputs[1]) + row * width
       if cache.dtype == .f16 {
         let place = target.assumingMemoryBound(to: UInt16.self) + start
         tk_rows_best().pointee.narrowHalf(new, place, width)
+        health.overflows += Self.overflows(new, place, width)
       } else {
         (target.assumingMemoryBound(to: Float.self) + start).update(from: new, count: width)
       }
     }
+    if health.overflows > 0 { stores?.add(health, to: name) }
+  }
+
+  /// Finite numbers that are infinite as stored.
+  private static func overflows(
+    _ numbers: UnsafePointer<Float>,
+    _ halves: UnsafePointer<UInt16>,
+    _ count: Int
+  ) -> UInt32 {
+    var result: UInt32 = 0
+    for index in 0..<count where halves[index] & 0x7FFF == 0x7C00 && numbers[index].isFinite {
+      result += 1
+    }
+    return result
   }
 }

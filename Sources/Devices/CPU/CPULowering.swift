@@ -9,6 +9,8 @@ struct CPULowering {
   private let source: (any WeightSource)?
   private let pool: WorkerPool
   private let rounding: HalfRounding?
+  /// Where overflows of f16 stores are counted that no rounding counts.
+  private let stores: HealthRecord?
   private var constants: [Buffer] = []
   private var constantByteCount = 0
   private var convertedWeights: [String: Int] = [:]
@@ -22,9 +24,11 @@ struct CPULowering {
     _ graph: Graph,
     over source: (any WeightSource)?,
     pool: WorkerPool,
-    rounding: HalfRounding? = nil
+    rounding: HalfRounding? = nil,
+    stores: HealthRecord? = nil
   ) throws {
     self.rounding = rounding
+    self.stores = stores
     self.graph = graph
     self.source = source
     self.pool = pool
@@ -46,7 +50,7 @@ struct CPULowering {
         offsets[node.id] = offsets[node.inputs[0]] + offset
         places[node.id] = places[node.inputs[0]]
       } else {
-        append(try CPUSteps.make(node, in: graph, rounding: rounding))
+        append(try CPUSteps.make(node, in: graph, rounding: rounding, stores: stores))
       }
     }
   }

@@ -6,7 +6,8 @@ enum CPUSteps {
   static func make(
     _ node: Node,
     in graph: Graph,
-    rounding: HalfRounding? = nil
+    rounding: HalfRounding? = nil,
+    stores: HealthRecord? = nil
   ) throws(DeviceError) -> any CPUStep {
     if node.op == .cast(.f32) {
       let isStored = graph.nodes[node.inputs[0]].op == .input
@@ -23,7 +24,7 @@ enum CPUSteps {
     case .attention, .cachedAttention: return AttentionStep(node, in: graph)
     case .maskedAttention(let scale): return MaskedAttentionStep(node, in: graph, scale: scale)
     case .bandedAttention: return BandedAttentionStep(node, in: graph)
-    case .cacheUpdate: return CacheUpdateStep(node, in: graph)
+    case .cacheUpdate: return CacheUpdateStep(node, in: graph, stores: stores)
     case .matmul(let transposed):
       return MatmulStep(node, in: graph, transposed: transposed, isHalf: isHalf)
     case .attentionMask, .countMask: return MaskStep(node)

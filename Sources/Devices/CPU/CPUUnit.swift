@@ -2,7 +2,9 @@ import CKernels
 public import Graph
 
 /// This machine's processor: tiled products, fused attention, runs of row operations.
-public final class CPUUnit: ComputeUnit {
+public final class CPUUnit: ComputeUnit, HealthKeeping {
+  /// Numbers that became infinite where they were stored as f16, in caches.
+  public let health = HealthRecord()
   let pool: WorkerPool
   let arena = Arena()
   private let queue = UnitQueue(unit: .cpu)
@@ -50,7 +52,7 @@ public final class CPUUnit: ComputeUnit {
   ) throws -> any Executable {
     try segment.graph.checkVerdicts(of: profile)
     let graph = try segment.graph.applying([GatedGeluFusion()])
-    let lowering = try CPULowering(graph, over: source, pool: pool)
+    let lowering = try CPULowering(graph, over: source, pool: pool, stores: health)
     return CPUExecutable(arena: arena, pool: pool, queue: queue, lowered: lowering.finish())
   }
 
@@ -101,8 +103,15 @@ final class Arena: @unchecked Sendable {
   private var buffer: Buffer?
 
   /// Memory of at least this size, whatever it holds.
+  ///
+  /// - Throws: `DeviceError.outOfMemory`, also where the machine has less: mapping it would succeed
+  ///   and touching it end the process.
   func atLeast(_ byteCount: Int) throws(DeviceError) -> UnsafeMutableRawPointer {
     if let buffer, buffer.byteCount >= byteCount { return buffer.pointer }
+    let machine = HostMachine.current().memoryByteCount
+    guard machine == 0 || byteCount <= machine else {
+      throw .outOfMemory(unit: "host", byteCount: byteCount)
+    }
     buffer = nil
     let larger = try Buffer(byteCount: byteCount)
     buffer = larger

@@ -4,7 +4,7 @@ public import Graph
 ///
 /// Activations are rounded to the profile's storage format after every operation; products and sums
 /// are accumulated as the profile says. What the profile's rules decline does not compile.
-public final class EmulatedUnit: ComputeUnit {
+public final class EmulatedUnit: ComputeUnit, HealthKeeping {
   /// What the unit runs and how it keeps numbers.
   public let profile: UnitProfile
   /// What happened while activations were rounded.

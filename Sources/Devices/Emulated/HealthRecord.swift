@@ -1,6 +1,12 @@
 import CKernels
 
-/// What happened to the activations of a unit that stores fp16, operation by operation.
+/// A unit that counts what becomes of the numbers it stores as fp16.
+public protocol HealthKeeping: ComputeUnit {
+  /// The counts since the unit was made.
+  var health: HealthRecord { get }
+}
+
+/// What happened to numbers that a unit stores as fp16, operation by operation.
 public final class HealthRecord: Sendable {
   /// Counts of one operation.
   public struct Entry: Hashable, Sendable {
@@ -16,23 +22,34 @@ public final class HealthRecord: Sendable {
     public var flushed = 0
   }
 
-  private let entries = Protected<(order: [String], byName: [String: Entry])>(([], [:]))
+  private struct Entries {
+    var order: [String] = []
+    var byName: [String: Entry] = [:]
+    var firstUnhealthy: String?
+  }
+
+  private let entries = Protected(Entries())
 
   /// The operations so far, in the order in which they first ran.
   public var report: [Entry] {
     entries.update { entries in entries.order.compactMap { entries.byName[$0] } }
   }
 
-  /// The first operation whose results left the range of fp16, or nil.
-  public var firstUnhealthy: Entry? { report.first { $0.overflows > 0 || $0.nans > 0 } }
+  /// The operation that was the first in time to leave the range of fp16, or nil.
+  public var firstUnhealthy: Entry? {
+    entries.update { entries in entries.firstUnhealthy.flatMap { entries.byName[$0] } }
+  }
 
   /// Forgets everything.
-  public func reset() { entries.update { $0 = ([], [:]) } }
+  public func reset() { entries.update { $0 = Entries() } }
 
   func add(_ counts: tk_health, to name: String) {
     entries.update { entries in
       var entry = entries.byName[name] ?? Entry(name: name)
       if entries.byName[name] == nil { entries.order.append(name) }
+      if entries.firstUnhealthy == nil, counts.overflows > 0 || counts.nans > 0 {
+        entries.firstUnhealthy = name
+      }
       entry.largest = max(entry.largest, counts.largest)
       entry.overflows += Int(counts.overflows)
       entry.nans += Int(counts.nans)

@@ -33,6 +33,17 @@ extension Graph {
     return counts
   }
 
+  /// The nodes that read each node, by index.
+  public var readers: [[Int]] {
+    var readers = [[Int]](repeating: [], count: nodes.count)
+    for node in nodes {
+      for input in node.inputs where readers[input].last != node.id {
+        readers[input].append(node.id)
+      }
+    }
+    return readers
+  }
+
   /// A copy in which `rewrite` decides what stands for each node.
   ///
   /// - Parameter rewrite: given the new graph so far, the old node and its operands' new indices,

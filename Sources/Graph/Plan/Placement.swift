@@ -66,6 +66,8 @@ public struct Placement: Hashable, Sendable, CustomStringConvertible {
   public let base: UnitID
   /// The rules.
   public let rules: [Rule]
+  /// Units that refuse a part's program: what would run there runs on the CPU.
+  private var refused: [Part: Set<UnitID>] = [:]
 
   /// A placement from its parts.
   public init(base: UnitID = .cpu, rules: [Rule] = []) {
@@ -76,30 +78,50 @@ public struct Placement: Hashable, Sendable, CustomStringConvertible {
   /// The unit of a part as a whole.
   public func unit(of part: Part) -> UnitID {
     for key in part.keys {
-      if let rule = rules.last(where: { $0.key == key }) { return rule.unit }
+      if let rule = rules.last(where: { $0.key == key }) { return allowed(rule.unit, part) }
     }
-    return base
+    return allowed(base, part)
   }
 
   /// The unit of one operation of a part: a glob over its name, else the part's.
   public func unit(of node: Node, in part: Part) -> UnitID {
     for rule in rules.reversed() where rule.isGlob {
-      if Glob.matches(rule.key, node.name) { return rule.unit }
+      if Glob.matches(rule.key, node.name) { return allowed(rule.unit, part) }
     }
     return unit(of: part)
   }
 
+  private func allowed(_ unit: UnitID, _ part: Part) -> UnitID {
+    isRefused(part, by: unit) ? .cpu : unit
+  }
+
   /// This placement with another unit in place of one.
   public func replacing(_ unit: UnitID, with other: UnitID) -> Placement {
-    Placement(
+    var result = Placement(
       base: base == unit ? other : base,
       rules: rules.map { Rule($0.key, $0.unit == unit ? other : $0.unit) }
     )
+    result.refused = refused
+    return result
   }
 
-  /// This placement with rules that come before all others of their keys.
-  public func adding(_ rules: [Rule]) -> Placement {
-    Placement(base: base, rules: self.rules + rules)
+  /// This placement where a unit refuses a part: what would run there runs on the CPU.
+  public func refusing(_ part: Part, by unit: UnitID) -> Placement {
+    var result = self
+    result.refused[part, default: []].insert(unit)
+    return result
+  }
+
+  /// Whether the head is part of the last chunk's program: both have one unit, and no unit refuses
+  /// the head as a program of its own.
+  public func joinsHead(toChunk last: Int, _ phase: Part.Phase) -> Bool {
+    let head = Part.head(phase)
+    return unit(of: head) == unit(of: .chunk(last, phase)) && refused[head] == nil
+  }
+
+  /// Whether a unit refuses a part.
+  public func isRefused(_ part: Part, by unit: UnitID) -> Bool {
+    refused[part]?.contains(unit) ?? false
   }
 
   /// Units that globs over operations name.

@@ -97,6 +97,11 @@ extension BundleManifest {
 // MARK: - Reading
 
 extension BundleManifest {
+  private static let keys: Set<String> = [
+    "format", "version", "weights", "chunks", "prefill", "context", "mediaStyle", "warnings",
+    "programs", "files", "digest",
+  ]
+
   /// Reads a bundle's manifest.
   ///
   /// - Throws: where it is malformed, of another version, or not what its own digest says.
@@ -109,6 +114,7 @@ extension BundleManifest {
     guard version == Self.version else {
       throw try root.member("version").mismatch("\(Self.version)", came: "\(version)")
     }
+    try root.allowOnly(Self.keys)
     weights = try root.choice("weights")
     mediaStyle = try root.choice("mediaStyle")
     chunks = try root.risingSizes("chunks")
@@ -116,7 +122,8 @@ extension BundleManifest {
     context = try root.size("context")
     warnings = try root.strings("warnings")
     programs = try root.elements("programs").map { node in
-      Program(
+      try node.allowOnly(["name", "operations", "weightBytes"])
+      return Program(
         name: try node.string("name"),
         operationCount: try node.integer("operations"),
         weightByteCount: try node.integer("weightBytes")
@@ -136,6 +143,7 @@ extension BundleManifest {
 
 extension BundleManifest.File {
   init(_ node: JSONNode) throws {
+    try node.allowOnly(["path", "bytes", "sha256"])
     path = try node.string("path")
     byteCount = try node.integer("bytes")
     digest = try node.string("sha256")
@@ -148,6 +156,18 @@ extension BundleManifest.File {
 }
 
 extension JSONNode {
+  /// Refuses members that the format does not have: the digest does not cover them.
+  fileprivate func allowOnly(_ keys: Set<String>) throws(JSONError) {
+    for member in try object().members where !keys.contains(member.key) {
+      let place = JSONNode(
+        member.value,
+        subject: subject,
+        path: path.isEmpty ? member.key : path + "." + member.key
+      )
+      throw place.mismatch("no such field", came: "one")
+    }
+  }
+
   /// A text that names a case.
   fileprivate func choice<Choice: RawRepresentable & CaseIterable>(
     _ key: String

@@ -105,18 +105,16 @@ public struct BundleWriter {
         files.append(Self.entry(name, bytes.withUnsafeBytes { ($0.count, SHA256.hex($0)) }))
       }
       try folder.add(BundleManifest.weightsFolder)
-      var reports: [TensorReport] = []
-      var done = 0
+      var (reports, done) = ([TensorReport](), 0)
       for name in tensors.map(\.file).uniqued {
         let file = "\(BundleManifest.weightsFolder)/\(name).safetensors"
         let writer = WeightsFileWriter(folder.path + "/" + file, tensors.filter { $0.file == name })
-        let results = try writer.write(from: source.rows) { count throws(BundleError) in
+        let (stored, content) = try Self.store(writer, source.rows) { count throws(BundleError) in
           done += count
           guard progress(done, total) else { throw .cancelled(path: path) }
         }
-        reports += results.map { TensorReport(tensor: $0.0, report: $0.1) }
-        let mapped = try MappedFile(folder.path + "/" + file)
-        files.append(Self.entry(file, (mapped.byteCount, mapped.withBytes { SHA256.hex($0) })))
+        reports += stored
+        files.append(Self.entry(file, content))
       }
       let manifest = BundleManifest(
         weights: weights,
@@ -139,8 +137,23 @@ public struct BundleWriter {
       return reports
     } catch {
       folder.remove()
-      throw error
+      throw folder.named(error)
     }
+  }
+
+  /// Writes one weights file and digests it.
+  private static func store(
+    _ writer: WeightsFileWriter,
+    _ rows: any RowSource,
+    advance: (Int) throws(BundleError) -> Void
+  ) throws -> (reports: [TensorReport], content: (byteCount: Int, digest: String)) {
+    let results = try writer.write(from: rows, progress: advance)
+    let mapped = try MappedFile(writer.path)
+    let digest = try mapped.withBytes { bytes in
+      try SHA256.hex(bytes) { () throws(BundleError) in try advance(0) }
+    }
+    let reports = results.map { TensorReport(tensor: $0.0, report: $0.1) }
+    return (reports, (mapped.byteCount, digest))
   }
 
   private static func entry(

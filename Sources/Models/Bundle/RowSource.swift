@@ -14,6 +14,9 @@ public protocol RowSource: WeightSource {
     rows: Range<Int>,
     into target: UnsafeMutableBufferPointer<Float>
   ) throws
+
+  /// What holds a tensor, as error messages name it.
+  func fileName(of name: String) -> String
 }
 
 extension Checkpoint: RowSource {
@@ -46,7 +49,7 @@ extension Checkpoint: RowSource {
       }
     default:
       throw CheckpointError.tensor(
-        file: folder,
+        file: fileName(of: name),
         name: name,
         expected: "F32, F16 or BF16",
         came: type.dtype.rawValue

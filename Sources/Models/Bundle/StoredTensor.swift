@@ -77,11 +77,12 @@ private struct TensorList {
     inDecoder: Bool,
     renaming: [String: String] = [:]
   ) {
+    let readers = graph.readers
     for node in graph.nodes {
       guard case .constant(.weight(let origin)) = node.op else { continue }
       let name = renaming[origin] ?? origin
       let dtype = format.stored(
-        graph.role(of: node.id),
+        graph.role(of: node.id, readers: readers[node.id]),
         shape: node.type.shape,
         inDecoder: inDecoder
       )

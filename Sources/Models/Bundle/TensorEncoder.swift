@@ -45,7 +45,24 @@ struct TensorEncoder {
       }
     case .f32, .f16, .bf16, .i32: dense(values, range, target, &report)
     }
+    // One such number spoils what is stored of its whole block.
+    let others = unstorable(values, report.count)
+    if others > 0 { report.unstorable = others }
     return report
+  }
+
+  /// Numbers that are not finite, or from which on scales or entries in f16 become infinite.
+  private func unstorable(_ values: UnsafePointer<Float>, _ count: Int) -> Int {
+    let limit: Float =
+      switch type.dtype {
+      case .f16, .int4Palette32: 65_520
+      case .int4Block32: 65_520 * 8.5
+      case .int8Block32, .int8Row: 65_520 * 127
+      case .f32, .bf16, .i32: .infinity
+      }
+    var result = 0
+    for index in 0..<count where !(abs(values[index]) < limit) { result += 1 }
+    return result
   }
 
   private func dense(

@@ -41,17 +41,19 @@ public enum TensorRole: Hashable, Sendable {
 
 extension Graph {
   /// What a constant is read as.
-  func role(of constant: Int) -> TensorRole {
-    let readers = nodes.filter { $0.inputs.contains(constant) }
-    if !readers.isEmpty,
-      readers.allSatisfy({
-        $0.op == .linear && $0.inputs[1] == constant && $0.inputs[0] != constant
-      })
-    {
-      return .matrix
+  ///
+  /// - Parameters:
+  ///   - constant: the constant.
+  ///   - readers: the nodes that read it.
+  /// - Returns: its role.
+  func role(of constant: Int, readers: [Int]) -> TensorRole {
+    let readers = readers.map { nodes[$0] }
+    guard !readers.isEmpty else { return .other }
+    let isMatrix = readers.allSatisfy {
+      $0.op == .linear && $0.inputs[1] == constant && $0.inputs[0] != constant
     }
-    let isTable =
-      !readers.isEmpty && readers.allSatisfy { $0.op == .gather && $0.inputs[0] == constant }
+    if isMatrix { return .matrix }
+    let isTable = readers.allSatisfy { $0.op == .gather && $0.inputs[0] == constant }
     return isTable ? .table : .other
   }
 }

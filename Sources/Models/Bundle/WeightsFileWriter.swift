@@ -46,10 +46,10 @@ struct WeightsFileWriter {
       report.byteCount = tensor.type.byteCount
       guard report.unstorable == 0 else {
         throw CheckpointError.tensor(
-          file: "checkpoint",
+          file: source.fileName(of: tensor.origin),
           name: tensor.origin,
           expected: "finite numbers that \(tensor.type.dtype.rawValue) can hold",
-          came: "\(report.unstorable) others"
+          came: "\(report.unstorable) \(report.unstorable == 1 ? "other" : "others")"
         )
       }
       reports.append((tensor, report))
@@ -142,6 +142,8 @@ struct StoredFormat {
     guard let first = words.first, let dtype = DType(rawValue: String(first)) else { return nil }
     let extents = words.dropFirst().map { Int($0) ?? -1 }
     guard extents.allSatisfy({ (0...1 << 32).contains($0) }), extents.count <= 8 else { return nil }
+    // One spelling for each shape: no signs, no leading zeros.
+    guard words.dropFirst().elementsEqual(extents, by: { $0 == String($1) }) else { return nil }
     var count = 1
     for extent in extents {
       let (product, overflow) = count.multipliedReportingOverflow(by: extent)

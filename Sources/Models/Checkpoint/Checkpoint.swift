@@ -115,6 +115,14 @@ extension Checkpoint {
   /// The names of the weight files, in the order read.
   public var fileNames: [String] { files.map(\.file.name) }
 
+  /// The weight file that holds a tensor; the folder where none does.
+  public func fileName(of name: String) -> String {
+    places[Self.canonical(name)].map { files[$0.file].file.name } ?? folder
+  }
+
+  /// Bytes of each weight file, headers included.
+  public var fileByteCounts: [Int] { files.map(\.file.byteCount) }
+
   /// Bytes of all weight files together, headers included.
   public var totalBytes: Int { files.reduce(0) { $0 + $1.file.byteCount } }
 

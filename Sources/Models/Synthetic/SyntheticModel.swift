@@ -87,10 +87,13 @@ public struct SyntheticRows: RowSource {
   /// - Throws: for other tensors.
   public func bytes(of name: String) throws -> UnsafeRawBufferPointer {
     guard type(of: name) != nil else {
-      throw CheckpointError.absent(name: name, file: "random weights")
+      throw CheckpointError.absent(name: name, file: fileName(of: name))
     }
     return name.hasSuffix("_min") ? bounds.lower : bounds.upper
   }
+
+  /// Says that the weights are random.
+  public func fileName(of name: String) -> String { "random weights" }
 
   /// Writes random rows.
   public func read(

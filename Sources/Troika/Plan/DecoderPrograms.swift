@@ -58,7 +58,7 @@ struct DecoderPrograms: Sendable {
 
   /// Whether the head belongs to the last chunk's program.
   func joinsHead(_ phase: Part.Phase) -> Bool {
-    placement.unit(of: .head(phase)) == placement.unit(of: .chunk(layout.ranges.count, phase))
+    placement.joinsHead(toChunk: layout.ranges.count, phase)
   }
 
   /// The chunks that a step runs, in order.

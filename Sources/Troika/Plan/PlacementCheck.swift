@@ -8,8 +8,8 @@ struct PlacementCheck {
   let wanted: Placement
   /// The placement that runs.
   private(set) var placement: Placement
-  /// Programs that their unit refuses, with the limit that refuses them.
-  private(set) var refusals: [Part: String] = [:]
+  /// Programs that a unit refuses, with the limit that refuses them.
+  private(set) var refusals: [Part: [UnitID: String]] = [:]
   /// What the user should know.
   private(set) var warnings: [String] = []
 
@@ -28,7 +28,7 @@ struct PlacementCheck {
     placement = wanted
     for unit in placement.units { _ = try registry.unit(unit) }
     try checkKeys(model, weights, layout)
-    try moveRefusedChunks(model, weights, layout, registry, allowsFallback)
+    try moveRefusedPrograms(model, weights, layout, registry, allowsFallback)
   }
 
   /// Refuses keys that name no chunk of the layout and globs that match no operation.
@@ -50,46 +50,34 @@ struct PlacementCheck {
     }
   }
 
-  private mutating func moveRefusedChunks(
+  private mutating func moveRefusedPrograms(
     _ model: Gemma4,
     _ weights: any WeightSource,
     _ layout: ChunkLayout,
     _ registry: Registry,
     _ allowsFallback: Bool
   ) throws {
-    var limits: ProgramLimits?
-    for (index, range) in layout.ranges.enumerated() {
-      for phase in Part.Phase.allCases {
-        let part = Part.chunk(index + 1, phase)
-        let unit = placement.unit(of: part)
-        let profile = try registry.unit(unit).profile
-        guard profile.limits != ProgramLimits() else { continue }
-        let isLast = index == layout.ranges.count - 1
-        let shape = TextDecoder.ChunkShape(
-          layers: range,
-          tokens: 1,
-          rows: .all,
-          slidingCacheRows: 1,
-          fullCacheRows: 1,
-          includesHead: isLast && placement.unit(of: .head(phase)) == unit
-        )
-        let graph = try model.text.chunk(shape, name: "\(part)", over: weights)
-        guard let reason = profile.limits.refusal(of: graph) else { continue }
-        guard allowsFallback else {
-          throw DeviceError.declined(unit: unit.name, node: "\(part)", reason: reason)
-        }
-        placement = placement.adding([Placement.Rule("\(phase.rawValue).chunk\(index + 1)", .cpu)])
-        refusals[part] = reason
-        warnings.append("\(part): \(unit) takes only \(reason); it runs on the cpu")
-        limits = profile.limits
-      }
-    }
-    guard let limits else { return }
-    let fit = try EngineFit.layout(model, limits, over: weights)
-    let ends = fit?.ranges.map { String($0.upperBound) }.joined(separator: ",")
-    warnings.append(
-      ends.map { "chunks: \($0) fits" } ?? "chunks: no cut fits, a layer is too large"
+    let refused = try RefusedPrograms(
+      placement,
+      model: model,
+      weights: weights,
+      layout: layout,
+      registry: registry
     )
+    for entry in refused.entries {
+      guard allowsFallback else {
+        throw DeviceError.declined(
+          unit: entry.unit.name,
+          node: "\(entry.part)",
+          reason: entry.reason
+        )
+      }
+      refusals[entry.part, default: [:]][entry.unit] = entry.reason
+    }
+    placement = refused.placement
+    warnings += EngineFit.refusals(refused.entries)
+    guard let limits = try refused.decoderLimits() else { return }
+    warnings.append(try EngineFit.advice(model, limits, over: weights))
   }
 }
 

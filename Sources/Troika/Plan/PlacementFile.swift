@@ -80,6 +80,30 @@ public struct PlacementFile: Hashable, Sendable {
   }
 }
 
+extension PlacementFile {
+  /// An error about the placement and a model, naming the file and the key where there is a file.
+  public func located(_ error: any Error) -> any Error {
+    guard !subject.isEmpty else { return error }
+    switch error {
+    case PlacementError.noSuchChunk(let key, let chunks):
+      return JSONError.field(
+        subject: subject,
+        path: key,
+        expected: "chunk1 to chunk\(chunks)",
+        came: "this key"
+      )
+    case PlacementError.matchesNothing(let glob):
+      return JSONError.field(
+        subject: subject,
+        path: glob,
+        expected: "a glob that matches operations",
+        came: "none of them"
+      )
+    default: return error
+    }
+  }
+}
+
 extension JSONNode {
   fileprivate func unit() throws(JSONError) -> UnitID {
     let name = try string()
@@ -100,7 +124,9 @@ extension JSONNode {
 
   fileprivate func count() throws(JSONError) -> Int {
     let number = try integer()
-    guard number > 0 else { throw mismatch("a number above 0", came: "\(number)") }
+    guard (1...1 << 20).contains(number) else {
+      throw mismatch("a number from 1 to \(1 << 20)", came: "\(number)")
+    }
     return number
   }
 

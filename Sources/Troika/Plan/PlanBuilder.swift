@@ -43,8 +43,7 @@ struct PlanBuilder {
       caches[output.name] = placed.graph.nodes[output.node].type.byteCount
     }
     count(placed.graph, placed.units, part, in: name)
-    for fallback in placed.fallbacks
-    where placed.graph.isOperation(placed.graph.nodes[fallback.id]) {
+    for fallback in placed.fallbacks {
       record(fallback.wanted, fallback.reason, fallback.node, in: name)
     }
     var operations: [UnitID: Int] = [:]
@@ -80,7 +79,7 @@ struct PlanBuilder {
       counts[unit, default: .init(unit: unit)].run += 1
       if wanted == unit {
         counts[unit]?.kept += 1
-      } else if let refusal = check.refusals[part] {
+      } else if let refusal = check.refusals[part]?[wanted] {
         record(wanted, refusal, node.name, in: program)
       }
     }
@@ -132,51 +131,12 @@ struct PlanBuilder {
   }
 }
 
-extension Node {
-  /// Whether the host does this wherever the program runs: masks and cache writes.
-  var isHostWork: Bool {
-    switch op {
-    case .attentionMask, .countMask, .cacheUpdate: true
-    default: false
-    }
-  }
-}
-
 extension Graph {
-  /// Whether a node is something that a unit computes.
-  func isOperation(_ node: Node) -> Bool {
-    if node.isSource || node.isHostWork || isConstant(node.id) { return false }
-    if case .reshape = node.op { return false }
-    return true
-  }
-
   /// Bytes of weights that are read by more than gathers.
   var wholeWeightByteCount: Int {
     nodes.reduce(0) { sum, node in
       guard case .constant(.weight) = node.op, isReadWhole(node.id) else { return sum }
       return sum + node.type.byteCount
     }
-  }
-
-  /// What one launch moves between units; inputs and results lie with the processor.
-  func crossings(_ segments: [Segment]) -> [PlanReport.Crossing] {
-    var makers: [String: UnitID] = [:]
-    var moved: Set<String> = []
-    var bytes: [[UnitID]: Int] = [:]
-    func move(_ name: String, _ type: TensorType, _ from: UnitID, _ to: UnitID) {
-      guard from != to, moved.insert("\(to) \(name)").inserted else { return }
-      bytes[[from, to], default: 0] += type.byteCount
-    }
-    for segment in segments {
-      for input in segment.graph.inputs {
-        move(input.name, input.type, makers[input.name] ?? .cpu, segment.unit)
-      }
-      for output in segment.graph.outputs { makers[output.name] = segment.unit }
-    }
-    for output in outputs {
-      move("result " + output.name, nodes[output.node].type, makers[output.name] ?? .cpu, .cpu)
-    }
-    return bytes.sorted { $0.key.map(\.name).lexicographicallyPrecedes($1.key.map(\.name)) }
-      .map { PlanReport.Crossing(from: $0.key[0], to: $0.key[1], byteCount: $0.value) }
   }
 }

@@ -7,16 +7,6 @@ public import Models
 /// Masks and cache writes are host work wherever the rest of a program runs; they are counted apart
 /// and belong to no share.
 public struct PlanReport: Hashable, Sendable {
-  /// Values that go from one unit's memory to another's in one launch.
-  public struct Crossing: Hashable, Sendable {
-    /// The unit that makes them; `cpu` for what the host hands in.
-    public let from: UnitID
-    /// The unit that reads them; `cpu` for what the host takes back.
-    public let to: UnitID
-    /// Their bytes.
-    public var byteCount: Int
-  }
-
   /// One compiled program.
   public struct Program: Hashable, Sendable {
     /// What traces call it, with the shape where there are several.
@@ -106,6 +96,13 @@ public struct PlanReport: Hashable, Sendable {
     public var peakByteCount: Int {
       weightByteCount + convertedByteCount + cacheByteCount + arenaByteCount + bindingByteCount
         + tableByteCount
+    }
+
+    /// What the user of a machine with so much memory should know; nil where all of it fits.
+    public func warning(machineByteCount: Int) -> String? {
+      guard machineByteCount > 0, peakByteCount > machineByteCount else { return nil }
+      return "memory: expected at most the machine's \(machineByteCount >> 20) MiB, "
+        + "the plan may take \(peakByteCount >> 20) MiB"
     }
   }
 

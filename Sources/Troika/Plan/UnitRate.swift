@@ -13,7 +13,8 @@ struct UnitRate: Hashable, Codable, Sendable {
     self.weightBytesPerSecond = weightBytesPerSecond
   }
 
-  /// Measures a unit: the medians of a few launches, after one that is not counted.
+  /// Measures a unit: the shortest of a few launches, which other work on the machine disturbs
+  /// least, after one in which drivers compile.
   ///
   /// - Throws: where the unit does not run a linear operation.
   init(measuring unit: any ComputeUnit) throws {
@@ -26,7 +27,7 @@ struct UnitRate: Hashable, Codable, Sendable {
     weightBytesPerSecond = Double(wide.byteCount) * 1e9 / Double(max(one, 1))
   }
 
-  private static let launches = 5
+  private static let launches = 9
 
   private static func nanoseconds(
     rows: Int,
@@ -56,7 +57,7 @@ struct UnitRate: Hashable, Codable, Sendable {
       try unit.wait(for: try executable.launch(values, after: []))
       return MonotonicClock.nanoseconds - start
     }
-    return times.dropFirst().sorted()[launches / 2]
+    return times.dropFirst().min() ?? 1
   }
 }
 

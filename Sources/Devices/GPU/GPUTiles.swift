@@ -1,5 +1,6 @@
-/// Sizes of the tiles that product kernels work in. No result depends on them: every sum goes along
-/// the depth in one order.
+/// Sizes of the tiles that product kernels work in.
+///
+/// No result depends on them: every sum goes along the depth in one order.
 struct GPUTiles: Hashable, Codable, Sendable {
   /// A tile held by one subgroup: rows, and columns as the shader counts them.
   struct Size: Hashable, Codable, Sendable {

@@ -124,16 +124,9 @@ import Testing
   }
 
   @Test func givingUpLeavesNothing() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let synthetic = try SyntheticModel(.tiny)
-    let writer = BundleWriter(
-      weights: .int8,
-      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
-      prefill: [64],
-      context: 256
-    )
+    let making = try BundleMaking()
+    defer { withExtendedLifetime(making) {} }
+    let (folder, synthetic, writer) = (making.folder, making.synthetic, making.writer)
     let path = folder.appendingPathComponent("model").path
     #expect(throws: BundleError.cancelled(path: path)) {
       try writer.write(synthetic.source, to: path) { done, _ in done < 100_000 }
@@ -161,16 +154,9 @@ import Testing
   }
 
   @Test func longNamesWorkOrAreRefusedByTheirOwnName() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let synthetic = try SyntheticModel(.tiny)
-    let writer = BundleWriter(
-      weights: .int8,
-      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
-      prefill: [64],
-      context: 256
-    )
+    let making = try BundleMaking()
+    defer { withExtendedLifetime(making) {} }
+    let (folder, synthetic, writer) = (making.folder, making.synthetic, making.writer)
     let longest = folder.appendingPathComponent(String(repeating: "n", count: 255)).path
     _ = try writer.write(synthetic.source, to: longest)
     try ModelBundle(folder: longest).checkDigests()
@@ -181,16 +167,9 @@ import Testing
   }
 
   @Test func errorsShowTheFinalPath() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let synthetic = try SyntheticModel(.tiny)
-    let writer = BundleWriter(
-      weights: .int8,
-      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
-      prefill: [64],
-      context: 256
-    )
+    let making = try BundleMaking()
+    defer { withExtendedLifetime(making) {} }
+    let (folder, synthetic, writer) = (making.folder, making.synthetic, making.writer)
     let path = folder.appendingPathComponent("model").path
     let error = #expect(throws: FileError.self) {
       try writer.write(synthetic.source, to: path) { _, _ in
@@ -204,16 +183,9 @@ import Testing
   }
 
   @Test func theSecondOfTwoBundlesOfOneNameFindsItTaken() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let synthetic = try SyntheticModel(.tiny)
-    let writer = BundleWriter(
-      weights: .int8,
-      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
-      prefill: [64],
-      context: 256
-    )
+    let making = try BundleMaking()
+    defer { withExtendedLifetime(making) {} }
+    let (folder, synthetic, writer) = (making.folder, making.synthetic, making.writer)
     let path = folder.appendingPathComponent("model").path
     var other: Result<[BundleWriter.TensorReport], any Error>?
     #expect(throws: BundleError.exists(path: path)) {
@@ -245,4 +217,24 @@ import Testing
     let named = try #require(half.last?.split(separator: " ").dropFirst().first)
     #expect(try fit(.f16, named.split(separator: ",").compactMap { Int($0) }).isEmpty)
   }
+}
+
+/// What it takes to make a bundle of a small random model in an empty folder, which goes away with it.
+private final class BundleMaking {
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+  let synthetic: SyntheticModel
+  let writer: BundleWriter
+
+  init() throws {
+    synthetic = try SyntheticModel(.tiny)
+    writer = BundleWriter(
+      weights: .int8,
+      layout: ChunkLayout(standardFor: synthetic.model.configuration.text),
+      prefill: [64],
+      context: 256
+    )
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
 }

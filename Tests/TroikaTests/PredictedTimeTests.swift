@@ -81,10 +81,10 @@ import Testing
     let unit = try CPUUnit(threads: 1)
     let rates = UnitRates(folder: folder.path, threads: 1)
     #expect(rates.known(unit) == nil)
-    let rate = try rates.rate(unit)
+    let rate = try #require(try rates.rates([unit]).first)
     #expect(rate.flopsPerSecond > 0 && rate.weightBytesPerSecond > 0)
     #expect(UnitRates(folder: folder.path, threads: 1).known(unit) == rate)
-    #expect(try rates.rate(unit) == rate)
+    #expect(try rates.rates([unit]) == [rate])
     #expect(UnitRates(folder: folder.path, threads: 2).known(unit) == nil)
     #expect(rates.known(NullUnit()) == nil)
   }
@@ -96,7 +96,7 @@ import Testing
     let unit = try CPUUnit(threads: 1)
     for folder in [file.path + "/folder", nil] {
       let rates = UnitRates(folder: folder, threads: 1)
-      _ = try rates.rate(unit)
+      _ = try rates.rates([unit])
       #expect(rates.known(unit) == nil)
     }
     #expect(try String(contentsOf: file, encoding: .utf8) == "a file")

@@ -47,6 +47,5 @@ public struct EncodingReport: Hashable, Sendable {
     signal += Double(value) * Double(value)
     noise += Double(difference) * Double(difference)
     largest = max(largest, abs(difference))
-    if !difference.isFinite { unstorable += 1 }
   }
 }

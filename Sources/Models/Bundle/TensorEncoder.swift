@@ -45,9 +45,7 @@ struct TensorEncoder {
       }
     case .f32, .f16, .bf16, .i32: dense(values, range, target, &report)
     }
-    // One such number spoils what is stored of its whole block.
-    let others = unstorable(values, report.count)
-    if others > 0 { report.unstorable = others }
+    report.unstorable = unstorable(values, report.count)
     return report
   }
 
@@ -123,7 +121,6 @@ struct TensorEncoder {
       let half = Self.bestScale(block)
       let scale = ElementCoding.widen(half: half)
       let inverse = scale != 0 ? 1 / scale : 0
-      if scale == 0, Self.magnitude(block, 32) > 1 { report.unstorable += 1 }
       scales.storeBytes(of: half, toByteOffset: (first + start) / 32 * 2, as: UInt16.self)
       for pair in 0..<16 {
         var byte: UInt8 = 0
@@ -176,7 +173,6 @@ struct TensorEncoder {
   ) {
     let count = group.count * columns
     let palette = Palette(values, count: count)
-    if !palette.numbers.allSatisfy(\.isFinite) { report.unstorable += 1 }
     if palette.isUniform { report.uniform += 1 } else { report.clustered += 1 }
     let table = target + codeCount / 2 + group.lowerBound / Self.rowGroup * 32
     for (index, half) in palette.halves.enumerated() {

@@ -90,10 +90,9 @@ extension SoftwareDevice {
     guard placement.units.contains(.gpu), let unit = try? registry.unit(.gpu) as? GPUUnit,
       unit.device.kind == .software, let cpu = try? registry.unit(.cpu)
     else { return nil }
-    let found = [unit as any ComputeUnit, cpu].compactMap { unit in
-      allowed == .known ? rates.known(unit) : try? rates.rate(unit)
-    }
-    guard found.count == 2 else { return nil }
+    let units = [unit as any ComputeUnit, cpu]
+    let found = allowed == .known ? units.compactMap { rates.known($0) } : try? rates.rates(units)
+    guard let found, found.count == 2 else { return nil }
     self.init(name: unit.device.name, rate: found[0], processor: found[1])
   }
 }

@@ -13,18 +13,25 @@ struct UnitRate: Hashable, Codable, Sendable {
     self.weightBytesPerSecond = weightBytesPerSecond
   }
 
-  /// Measures a unit: the shortest of a few launches, which other work on the machine disturbs
-  /// least, after one in which drivers compile.
+  /// Measures units side by side: of each the shortest of a few launches, after one in which drivers
+  /// compile.
   ///
-  /// - Throws: where the unit does not run a linear operation.
-  init(measuring unit: any ComputeUnit) throws {
+  /// The units take turns, so that other work on the machine falls on all of them alike.
+  ///
+  /// - Returns: a rate for each unit, in their order.
+  /// - Throws: where a unit does not run a linear operation.
+  static func measuring(_ units: [any ComputeUnit]) throws -> [UnitRate] {
     let (wide, square) = (TensorType(.f16, [8192, 2048]), TensorType(.f16, [1024, 1024]))
     let rows = 512
-    let one = try Self.nanoseconds(rows: 1, ProbeWeight(type: wide), on: unit)
-    let many = try Self.nanoseconds(rows: rows, ProbeWeight(type: square), on: unit)
+    let one = try nanoseconds(rows: 1, ProbeWeight(type: wide), on: units)
+    let many = try nanoseconds(rows: rows, ProbeWeight(type: square), on: units)
     let flops = 2 * rows * square.shape.elementCount
-    flopsPerSecond = Double(flops) * 1e9 / Double(max(many, 1))
-    weightBytesPerSecond = Double(wide.byteCount) * 1e9 / Double(max(one, 1))
+    return zip(one, many).map { one, many in
+      UnitRate(
+        flopsPerSecond: Double(flops) * 1e9 / Double(max(many, 1)),
+        weightBytesPerSecond: Double(wide.byteCount) * 1e9 / Double(max(one, 1))
+      )
+    }
   }
 
   private static let launches = 9
@@ -32,8 +39,8 @@ struct UnitRate: Hashable, Codable, Sendable {
   private static func nanoseconds(
     rows: Int,
     _ weight: ProbeWeight,
-    on unit: any ComputeUnit
-  ) throws -> Int {
+    on units: [any ComputeUnit]
+  ) throws -> [Int] {
     let input = TensorType(.f32, [rows, weight.type.shape[1]])
     var graph = Graph(name: "probe\(rows)")
     let left = graph.append(source: .input, type: input, name: "input")
@@ -44,20 +51,23 @@ struct UnitRate: Hashable, Codable, Sendable {
     )
     let product = try graph.append(.linear, [left, right], name: "product")
     graph.addOutput("result", product)
-    let executable = try unit.compile(
-      Segment(unit: unit.profile.unit, graph: graph),
-      over: weight
-    )
     let values = [
       "input": try Value([Float](repeating: 0.5, count: input.shape.elementCount), input.shape),
       "result": try Value(graph.nodes[product].type),
     ]
-    let times = try (0...launches).map { _ in
-      let start = MonotonicClock.nanoseconds
-      try unit.wait(for: try executable.launch(values, after: []))
-      return MonotonicClock.nanoseconds - start
+    let executables = try units.map { unit in
+      try unit.compile(Segment(unit: unit.profile.unit, graph: graph), over: weight)
     }
-    return times.dropFirst().min() ?? 1
+    var shortest = [Int](repeating: .max, count: units.count)
+    for launch in 0...launches {
+      for (index, executable) in executables.enumerated() {
+        let start = MonotonicClock.nanoseconds
+        try units[index].wait(for: try executable.launch(values, after: []))
+        guard launch > 0 else { continue }
+        shortest[index] = min(shortest[index], MonotonicClock.nanoseconds - start)
+      }
+    }
+    return shortest
   }
 }
 

@@ -23,14 +23,16 @@ struct UnitRates {
   /// A unit's rate as an earlier process found it.
   func known(_ unit: any ComputeUnit) -> UnitRate? { all[key(unit)] }
 
-  /// A unit's rate, measured where it is not known.
+  /// Rates of units, measured together where any is not known.
   ///
-  /// - Throws: where the unit does not run a linear operation.
-  func rate(_ unit: any ComputeUnit) throws -> UnitRate {
-    if let known = known(unit) { return known }
-    let rate = try UnitRate(measuring: unit)
-    keep(rate, unit)
-    return rate
+  /// - Returns: a rate for each unit, in their order.
+  /// - Throws: where a unit does not run a linear operation.
+  func rates(_ units: [any ComputeUnit]) throws -> [UnitRate] {
+    let found = units.compactMap { known($0) }
+    if found.count == units.count { return found }
+    let rates = try UnitRate.measuring(units)
+    for (rate, unit) in zip(rates, units) { keep(rate, unit) }
+    return rates
   }
 
   private func key(_ unit: any ComputeUnit) -> String {

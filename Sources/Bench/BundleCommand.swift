@@ -71,15 +71,11 @@ enum BundleCommand: Command {
   private static func source(_ arguments: Arguments) throws -> BundleSource {
     guard let size = try arguments.choice("synthetic", SyntheticModel.Size.self) else {
       let path = try arguments.required("model")
-      guard !ModelBundle.exists(in: path) else {
+      let folder = try ModelFolder(path: path)
+      guard let rows = folder.weights as? Checkpoint else {
         throw BundleError.file(path: path, expected: "a checkpoint folder", came: "a bundle")
       }
-      let folder = try ModelFolder(path: path)
-      return try BundleSource(
-        checkpoint: path,
-        model: folder.model,
-        rows: Checkpoint(folder: path)
-      )
+      return try BundleSource(checkpoint: path, model: folder.model, rows: rows)
     }
     guard arguments["model"] == nil else {
       throw UsageError("--synthetic: expected it or --model, got both")

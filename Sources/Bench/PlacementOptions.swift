@@ -61,18 +61,26 @@ struct PlacementOptions {
   func path() throws -> String { try arguments.required("model") }
 
   /// How a model is loaded; cuts are checked against it.
-  func load(_ text: TextConfiguration) throws -> Troika.LoadOptions {
+  ///
+  /// - Parameter text: opens the model; called when all that needs none has been read.
+  func load(_ text: () throws -> TextConfiguration) throws -> Troika.LoadOptions {
     var options = try loadWithoutCuts()
+    let text = try text()
     options.layout =
       try Options.layout(arguments, text) ?? file.layout(layerCount: text.layers.count)
     return options
   }
 
-  /// How a model folder is loaded; it is opened only where there are cuts to check.
-  func load() throws -> Troika.LoadOptions {
+  /// The model's folder, opened, and how it is loaded.
+  func open() throws -> (folder: ModelFolder, options: Troika.LoadOptions) {
     let path = try path()
-    guard arguments["chunks"] != nil || file.cuts != nil else { return try loadWithoutCuts() }
-    return try load(ModelFolder(path: path).model.configuration.text)
+    var opened: ModelFolder?
+    let options = try load {
+      let folder = try ModelFolder(path: path)
+      opened = folder
+      return folder.model.configuration.text
+    }
+    return (try opened ?? ModelFolder(path: path), options)
   }
 
   /// Does what checks the placement against a model; errors about it name its file and key.
@@ -82,11 +90,10 @@ struct PlacementOptions {
 
   /// Loads the model.
   func loadModel() async throws -> Troika {
-    let url = URL(fileURLWithPath: try path())
-    let options = try load()
+    let (folder, options) = try open()
     if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
     do {
-      return try await Troika.load(model: url, options: options)
+      return try await Troika.load(folder: folder, options: options)
     } catch {
       throw file.located(error)
     }

@@ -81,7 +81,7 @@ enum PlanCommand: Command {
       }
       planned = PlannedModel(try ModelFolder(path: try options.path()))
     }
-    return (planned, try options.load(planned.model.configuration.text))
+    return (planned, try options.load { planned.model.configuration.text })
   }
 
   // MARK: - Gates

@@ -34,11 +34,11 @@ enum VerifyCommand: Command {
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let options = try PlacementOptions(arguments)
-    let load = try options.load()
+    let (folder, load) = try options.open()
     if load.placement.units.contains(.gpu) { Options.announce(load.gpu) }
     let verification = try options.locating {
       try Verification(
-        model: try options.path(),
+        model: folder,
         goldens: try arguments.required("goldens"),
         placement: load.placement,
         registry: Registry(

@@ -1,3 +1,4 @@
+import Devices
 public import Graph
 public import Models
 import Media
@@ -22,11 +23,14 @@ public struct ModelFolder: Sendable {
   public let bundle: ModelBundle?
   /// What the user should know about the folder.
   public let warnings: [String]
+  /// Nanoseconds that opening took.
+  let openNanoseconds: Int
 
   /// Opens a bundle or a Hugging Face checkpoint folder.
   ///
   /// - Throws: where a file is missing, malformed, or does not fit the others.
   public init(path: String) throws {
+    let start = MonotonicClock.nanoseconds
     self.path = path
     bundle = ModelBundle.exists(in: path) ? try ModelBundle(folder: path) : nil
     let weights: any WeightSource = try bundle ?? Checkpoint(folder: path)
@@ -46,6 +50,7 @@ public struct ModelFolder: Sendable {
     }
     generation = try GenerationConfig(folder: path)
     processor = try ProcessorSettings(folder: path, configuration: configuration)
+    openNanoseconds = MonotonicClock.nanoseconds - start
     if let manifest = bundle?.manifest { try check(manifest) }
   }
 

@@ -84,9 +84,9 @@ public final class Troika: Sendable {
   private let sharedLayers: TextDecoder.SharedLayers
   private let batches: BatchChoice
 
-  private init(path: String, _ options: LoadOptions) throws {
+  private init(_ folder: ModelFolder, _ options: LoadOptions) throws {
     let start = MonotonicClock.nanoseconds
-    folder = try ModelFolder(path: path)
+    self.folder = folder
     let text = folder.model.configuration.text
     layout = options.layout ?? folder.layout
     context = options.context ?? folder.context
@@ -130,7 +130,7 @@ public final class Troika: Sendable {
     )
     warnings = folder.warnings + check.warnings + slow
     loadedByteCount = HostMachine.residentByteCount
-    loadNanoseconds = MonotonicClock.nanoseconds - start
+    loadNanoseconds = folder.openNanoseconds + MonotonicClock.nanoseconds - start
   }
 
   /// Checks cuts, context and token counts against a model.
@@ -168,7 +168,17 @@ public final class Troika: Sendable {
     model: URL,
     options: LoadOptions = LoadOptions()
   ) async throws -> Troika {
-    try await blocking { try Troika(path: model.path, options) }
+    try await blocking { try Troika(ModelFolder(path: model.path), options) }
+  }
+
+  /// Loads a model whose folder is open already.
+  ///
+  /// - Throws: where an option does not fit the model, or a unit is not available.
+  public static func load(
+    folder: ModelFolder,
+    options: LoadOptions = LoadOptions()
+  ) async throws -> Troika {
+    try await blocking { try Troika(folder, options) }
   }
 
   /// Answers a request.

@@ -13,7 +13,7 @@ import Testing
     _ placement: String
   ) throws -> (gated: Int, failed: [Check]) {
     let verification = try Verification(
-      model: bundle.url.path,
+      model: ModelFolder(path: bundle.url.path),
       goldens: GoldenFolder.tiny,
       placement: try Placement(parsing: placement),
       registry: Registry(threads: 2)

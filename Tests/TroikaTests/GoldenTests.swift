@@ -10,7 +10,7 @@ import Testing
 @Suite struct GoldenTests {
   static func failures(_ placement: String, stages: [String]? = nil) throws -> (Int, [Check]) {
     let verification = try Verification(
-      model: GoldenFolder.model,
+      model: ModelFolder(path: GoldenFolder.model),
       goldens: GoldenFolder.tiny,
       placement: try Placement(parsing: placement),
       registry: Registry(threads: 2)
@@ -64,7 +64,7 @@ import Testing
     data.append(0x20)
     try data.write(to: file)
     let verification = try Verification(
-      model: GoldenFolder.model,
+      model: ModelFolder(path: GoldenFolder.model),
       goldens: copy.path,
       placement: Placement(),
       registry: Registry(threads: 1)

@@ -1,52 +1,6 @@
 import Glibc
 import Graph
 
-/// What a bundle is made from.
-public struct BundleSource: Sendable {
-  /// The programs.
-  public let model: Gemma4
-  /// The numbers.
-  public let rows: any RowSource
-  /// The folder's other files by name.
-  public let files: [(name: String, bytes: [UInt8])]
-  /// Newlines around media.
-  public let mediaStyle: MediaStyle
-  /// What the user should know about the source.
-  public let warnings: [String]
-
-  /// A source from its parts.
-  public init(
-    model: Gemma4,
-    rows: any RowSource,
-    files: [(name: String, bytes: [UInt8])],
-    mediaStyle: MediaStyle,
-    warnings: [String] = []
-  ) {
-    self.model = model
-    self.rows = rows
-    self.files = files
-    self.mediaStyle = mediaStyle
-    self.warnings = warnings
-  }
-
-  /// A checkpoint folder in Hugging Face format.
-  ///
-  /// - Throws: where a file is missing or malformed.
-  public init(checkpoint folder: String, model: Gemma4, rows: Checkpoint) throws {
-    let names = try MappedFile.names(inFolder: folder)
-    let style = MediaStyleDetection(folder: folder)
-    self.init(
-      model: model,
-      rows: rows,
-      files: try BundleWriter.copiedFiles.filter(names.contains).map {
-        ($0, try MappedFile(folder + "/" + $0).withBytes { Array($0) })
-      },
-      mediaStyle: style.style,
-      warnings: style.warning.map { [$0] } ?? []
-    )
-  }
-}
-
 /// Makes bundles.
 public struct BundleWriter {
   /// Files of a model folder that a bundle keeps as they are, where they exist.
@@ -161,53 +115,6 @@ public struct BundleWriter {
     _ content: (byteCount: Int, digest: String)
   ) -> BundleManifest.File {
     BundleManifest.File(path: path, byteCount: content.byteCount, digest: content.digest)
-  }
-}
-
-extension Gemma4 {
-  /// The programs of fixed shapes that a bundle is made for.
-  func programs(
-    _ layout: ChunkLayout,
-    prefill: [Int],
-    context: Int,
-    hasOwnHead: Bool,
-    over source: any WeightSource
-  ) throws(GraphError) -> [BundleManifest.Program] {
-    var text = text
-    if hasOwnHead { text = text.untied }
-    var programs: [BundleManifest.Program] = []
-    func add(_ name: String, _ graph: Graph) {
-      programs.append(
-        BundleManifest.Program(
-          name: name,
-          operationCount: graph.nodes.count { !$0.isSource },
-          weightByteCount: graph.weightByteCount
-        )
-      )
-    }
-    for tokens in Set([1] + prefill.map { min($0, context) }).sorted() {
-      for (index, range) in layout.ranges.enumerated() {
-        let shape = TextDecoder.ChunkShape(
-          layers: range,
-          tokens: tokens,
-          rows: tokens == 1 ? .all : .last,
-          slidingCacheRows: min(context, configuration.text.slidingWindow),
-          fullCacheRows: context,
-          includesHead: index == layout.ranges.count - 1
-        )
-        let name = "chunk\(index + 1)." + (tokens == 1 ? "decode" : "prefill\(tokens)")
-        add(name, try text.chunk(shape, name: name, over: source))
-      }
-    }
-    for patches in vision?.configuration.buckets ?? [] {
-      guard let vision else { break }
-      add("vision\(patches)", try vision.encoder(patches: patches, over: source))
-    }
-    for frames in audio == nil ? [] : AudioConfiguration.buckets {
-      guard let audio else { break }
-      add("audio\(frames)", try audio.encoder(frames: frames, over: source))
-    }
-    return programs
   }
 }
 

@@ -40,7 +40,7 @@ public final class Verification {
   ///   - allowsFallback: whether a program that its unit refuses may run on the CPU.
   /// - Throws: where the folder or the set's manifest cannot be read.
   public init(
-    model: String,
+    model: ModelFolder,
     goldens: String,
     placement: Placement,
     registry: Registry,
@@ -49,7 +49,7 @@ public final class Verification {
     sharedLayers: TextDecoder.SharedLayers = .last,
     allowsFallback: Bool = true
   ) throws {
-    folder = try ModelFolder(path: model)
+    folder = model
     self.sharedLayers = sharedLayers
     self.prefill = prefill ?? folder.prefill
     set = try GoldenSet(folder: goldens)

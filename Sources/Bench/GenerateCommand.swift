@@ -45,26 +45,7 @@ enum GenerateCommand: Command {
     let troika = try await options.loadModel()
     for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
-    let interrupt = Interrupt(limit: 2)
-    let task = Task {
-      try await troika.respond(
-        to: request,
-        onText: {
-          ProgressLine.clear()
-          if !isJSON { Output.write($0) }
-        },
-        onProgress: { ProgressLine.show($0) }
-      )
-    }
-    interrupt.onSignal { task.cancel() }
-    let response: Response
-    do {
-      response = try await task.value
-    } catch {
-      ProgressLine.clear()
-      throw error
-    }
-    ProgressLine.clear()
+    let response = try await answer(request, troika, streams: !isJSON)
     for warning in response.warnings { Output.warning(warning) }
     if isJSON {
       Output.line(ResponseJSON.value(response).text(.compact, sortingKeys: false))
@@ -79,5 +60,27 @@ enum GenerateCommand: Command {
       try TraceFile.write(response.timeline, to: path)
     }
     return response.finishReason == .cancelled ? .interrupted : .done
+  }
+
+  /// Answers with progress on a terminal; Ctrl-C ends the answer early.
+  private static func answer(
+    _ request: Request,
+    _ troika: Troika,
+    streams: Bool
+  ) async throws -> Response {
+    let interrupt = Interrupt(limit: 2)
+    let task = Task {
+      try await troika.respond(
+        to: request,
+        onText: {
+          ProgressLine.clear()
+          if streams { Output.write($0) }
+        },
+        onProgress: { ProgressLine.show($0) }
+      )
+    }
+    interrupt.onSignal { task.cancel() }
+    defer { ProgressLine.clear() }
+    return try await task.value
   }
 }

@@ -63,6 +63,8 @@ struct PlacementOptions {
   /// How a model is loaded; cuts are checked against it.
   ///
   /// - Parameter text: opens the model; called when all that needs none has been read.
+  /// - Returns: how it is loaded.
+  /// - Throws: where an option cannot be read or does not fit the model.
   func load(_ text: () throws -> TextConfiguration) throws -> Troika.LoadOptions {
     var options = try loadWithoutCuts()
     let text = try text()

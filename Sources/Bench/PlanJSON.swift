@@ -26,7 +26,10 @@ enum PlanJSON {
         "segments",
         .array(
           program.segments.map {
-            .object(fields: [("unit", .string($0.unit.name)), ("nodes", .integer($0.nodes))])
+            .object(
+              fields: [("unit", .string($0.unit.name)), ("nodes", .integer($0.nodes))]
+                + work($0.work)
+            )
           }
         )
       ),
@@ -53,6 +56,17 @@ enum PlanJSON {
         )
       ),
     ])
+  }
+
+  private static func work(_ work: ProgramWork) -> [(String, JSONValue)] {
+    [
+      ("operations", .integer(work.operations)), ("flops", .integer(work.flops)),
+      ("weightBytes", .integer(work.weightByteCount)),
+      ("valueBytes", .integer(work.valueByteCount)),
+      ("attentionFlops", .integer(work.attention.reduce(0) { $0 + $1.flops + $1.cacheFlops })),
+      ("cacheReadBytes", .integer(work.attention.reduce(0) { $0 + $1.count * $1.cacheByteCount })),
+      ("stateBytes", .integer(work.updatedStates.reduce(0, +))),
+    ]
   }
 
   private static func fallback(_ group: PlanReport.FallbackGroup) -> JSONValue {

@@ -54,7 +54,9 @@ struct PlanBuilder {
       PlanReport.Program(
         name: name,
         unit: check.wanted.unit(of: part),
-        segments: segments.map { .init(unit: $0.unit, nodes: $0.operationCount) },
+        segments: segments.map {
+          .init(unit: $0.unit, nodes: $0.operationCount, work: ProgramWork($0.graph))
+        },
         operations: operations,
         hostOperations: placed.graph.nodes.count { $0.isHostWork },
         weightByteCount: placed.graph.wholeWeightByteCount,

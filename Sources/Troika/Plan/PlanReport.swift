@@ -46,6 +46,8 @@ public struct PlanReport: Hashable, Sendable {
     public let unit: UnitID
     /// Nodes that it runs, host work included.
     public let nodes: Int
+    /// What one launch asks of the unit.
+    public let work: ProgramWork
   }
 
   /// Operations that one rule sent away from the unit they were placed on.

@@ -44,7 +44,11 @@ let package = Package(
     .target(name: "Models", dependencies: ["Graph", "CCrypto"], swiftSettings: strict),
     .target(name: "Media", dependencies: ["CMedia"], swiftSettings: strict),
     .target(
-      name: "Troika", dependencies: ["Graph", "Devices", "Models", "Media"], swiftSettings: strict),
+      name: "Troika", dependencies: ["Graph", "Devices", "Models", "Media"],
+      resources: [
+        .embedInCode("Profiles/iphone-17-pro.json"), .embedInCode("Profiles/mac-studio.json"),
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "Bench", dependencies: ["Troika", "Graph", "Devices", "Models", "Media"],
       swiftSettings: strict),

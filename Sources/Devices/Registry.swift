@@ -40,8 +40,18 @@ public struct Registry: Sendable {
   ///   - threads: worker threads of units on the processor.
   ///   - engine: switches of the neural engine.
   ///   - gpu: which Vulkan device.
-  public init(planningWith threads: Int, engine: EngineOptions, gpu: GPUOptions) {
+  ///   - hasGPU: whether this machine's device is meant; else the rules alone count.
+  public init(
+    planningWith threads: Int,
+    engine: EngineOptions,
+    gpu: GPUOptions,
+    hasGPU: Bool = true
+  ) {
     self.init(threads: threads, engine: engine, gpu: gpu)
+    guard hasGPU else {
+      makers[.gpu] = { PaperUnit(profile: GPUProfile.onPaper) }
+      return
+    }
     var options = gpu
     options.testsItself = false
     makers[.gpu] = { [options] in

@@ -14,6 +14,8 @@ public struct BatchPlan: Hashable, Sendable {
   /// Token counts in the order of their launches; all but the last are full.
   public let shapes: [Int]
 
+  private init(shapes: [Int]) { self.shapes = shapes }
+
   /// A plan for some tokens.
   ///
   /// - Parameters:
@@ -23,23 +25,38 @@ public struct BatchPlan: Hashable, Sendable {
   /// - Complexity: linear in the tokens that the largest program leaves over.
   public init(tokens: Int, available: [Int], choice: BatchChoice) {
     guard let largest = available.last, tokens > 0 else {
-      shapes = []
+      self.init(shapes: [])
       return
     }
     guard choice == .smallest else {
       let full = (tokens - 1) / largest
       let rest = tokens - full * largest
       let last = available.first { $0 >= rest } ?? largest
-      shapes = [Int](repeating: largest, count: full) + [last]
+      self.init(shapes: [Int](repeating: largest, count: full) + [last])
+      return
+    }
+    self.init(tokens: tokens, available: available) { shape, _ in Double(shape + Self.launchRows) }
+  }
+
+  /// The plan that costs least.
+  ///
+  /// - Parameters:
+  ///   - tokens: how many, above 0.
+  ///   - available: token counts there are programs for, rising.
+  ///   - cost: of a launch of a program of some tokens, of which so many are real.
+  /// - Complexity: linear in the tokens that the largest program leaves over.
+  public init(tokens: Int, available: [Int], cost: (_ shape: Int, _ real: Int) -> Double) {
+    guard let largest = available.last, tokens > 0 else {
+      shapes = []
       return
     }
     // Beyond two of the largest only the largest pays.
     let full = max(0, tokens / largest - 1)
     let rest = tokens - full * largest
-    var best: [(cost: Int, shape: Int)] = [(0, 0)]
+    var best: [(cost: Double, shape: Int)] = [(0, 0)]
     for count in stride(from: 1, through: rest, by: 1) {
       let options = available.map { shape in
-        (cost: shape + Self.launchRows + best[max(0, count - shape)].cost, shape: shape)
+        (cost: cost(shape, min(shape, count)) + best[max(0, count - shape)].cost, shape: shape)
       }
       // Of equal costs the larger program goes first.
       best.append(options.min { ($0.cost, -$0.shape) < ($1.cost, -$1.shape) } ?? (0, largest))

@@ -46,9 +46,13 @@ public struct UnitRule: Hashable, Sendable {
       let operands = node.inputs.filter { !graph.isConstant($0) }.map { graph.nodes[$0].type }
       return ([node.type] + operands).contains { $0.byteCount > most }
     case .extents(let limits):
-      return types.contains { type in
-        type.shape.extents.reversed().enumerated().contains { axis, extent in
-          extent > limits[min(axis, limits.count - 1)] && !(axis == 0 && node.op.splitsColumns)
+      let operands = [node.id] + node.inputs
+      return operands.contains { id in
+        // A row of a linear operation's weights makes a column of its result.
+        let columns = node.op == .linear && id == node.inputs[1] && graph.isConstant(id) ? 1 : 0
+        return graph.nodes[id].type.shape.extents.reversed().enumerated().contains { axis, extent in
+          extent > limits[min(axis, limits.count - 1)]
+            && !(axis == columns && node.op.splitsColumns)
         }
       }
     }

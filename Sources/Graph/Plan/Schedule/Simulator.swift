@@ -6,12 +6,24 @@ public struct TaskCost: Hashable, Sendable {
   public var sharedByteCount: Int
   /// Processors it keeps busy where they are shared: 0 for units with processors of their own.
   public var processors: Int
+  /// Nanoseconds more where its unit has had nothing to do for long.
+  public var wakeNanoseconds: Int
+  /// Nanoseconds without work that count as long.
+  public var wakeAfterNanoseconds: Int
 
   /// A cost from its parts.
-  public init(nanoseconds: Int, sharedByteCount: Int = 0, processors: Int = 0) {
+  public init(
+    nanoseconds: Int,
+    sharedByteCount: Int = 0,
+    processors: Int = 0,
+    wakeNanoseconds: Int = 0,
+    wakeAfterNanoseconds: Int = 0
+  ) {
     self.nanoseconds = nanoseconds
     self.sharedByteCount = sharedByteCount
     self.processors = processors
+    self.wakeNanoseconds = wakeNanoseconds
+    self.wakeAfterNanoseconds = wakeAfterNanoseconds
   }
 }
 
@@ -42,6 +54,7 @@ public struct Simulator: Sendable {
 
   private struct Running {
     let task: Int
+    let unit: Int
     let start: Int
     /// Nanoseconds of work left, alone.
     var left: Double
@@ -55,14 +68,16 @@ public struct Simulator: Sendable {
     var scheduler = Scheduler(graph)
     var times = [(start: Int, end: Int)](repeating: (0, 0), count: graph.tasks.count)
     var running: [Running] = []
+    var ended = [Int?](repeating: nil, count: scheduler.units.count)
     var now = 0
     var free = Array(scheduler.units.indices)
     while !scheduler.isDone {
       for unit in free {
         guard let task = scheduler.start(on: unit) else { continue }
-        running.append(
-          Running(task: task, start: now, left: Double(max(costs[task].nanoseconds, 0)))
-        )
+        var nanoseconds = max(costs[task].nanoseconds, 0)
+        let isAwake = ended[unit].map { now - $0 <= costs[task].wakeAfterNanoseconds } ?? false
+        if !isAwake { nanoseconds += costs[task].wakeNanoseconds }
+        running.append(Running(task: task, unit: unit, start: now, left: Double(nanoseconds)))
       }
       free = []
       guard !running.isEmpty else { return times }
@@ -76,6 +91,7 @@ public struct Simulator: Sendable {
         running[index].left -= Double(step) * speeds[index]
         guard running[index].left < 0.5 else { continue }
         times[running[index].task] = (running[index].start, now)
+        ended[running[index].unit] = now
         for unit in scheduler.finish(running[index].task) where !free.contains(unit) {
           free.append(unit)
         }

@@ -1,0 +1,93 @@
+import Devices
+import Graph
+import Models
+
+/// The work of a model's programs by the unit they are placed on, traced once each.
+///
+/// Not shared between threads.
+final class WorkBook {
+  let planned: PlannedModel
+  let registry: Registry
+  private var stores: [Placement: ProgramStore] = [:]
+  private var known: [Entry: PlannedWork] = [:]
+
+  private struct Entry: Hashable {
+    let key: ProgramStore.Key
+    /// Where the program is placed: its unit, or all of the placement where it names operations.
+    let unit: UnitID
+    let placement: Placement?
+  }
+
+  init(_ planned: PlannedModel, _ registry: Registry) {
+    self.planned = planned
+    self.registry = registry
+  }
+
+  /// The programs of a placement.
+  func store(_ placement: Placement) -> ProgramStore {
+    if let store = stores[placement] { return store }
+    let store = ProgramStore(
+      model: planned.model,
+      weights: planned.weights,
+      registry: registry,
+      placement: placement
+    )
+    if stores.count > 64 { stores = [:] }
+    stores[placement] = store
+    return store
+  }
+
+  /// The work of a program under a placement.
+  ///
+  /// - Throws: where it cannot be traced, or a unit is not available.
+  func work(_ key: ProgramStore.Key, _ placement: Placement) throws -> PlannedWork {
+    let unit = placement.unit(of: key.part)
+    let entry = Entry(
+      key: key,
+      unit: unit,
+      placement: placement.rules.contains(where: \.isGlob) ? placement : nil
+    )
+    if let work = known[entry] { return work }
+    let store = store(placement)
+    let (traced, part) = try store.trace(key)
+    let placed = try store.place(traced.applying(Graph.standardPasses), part)
+    let work = PlannedWork(
+      name: key.partName(traced),
+      unit: unit,
+      placed.graph,
+      try placed.graph.segments { placed.units[$0.id] ?? .cpu }
+    )
+    known[entry] = work
+    return work
+  }
+}
+
+extension ProgramStore.Key {
+  /// The part the program belongs to.
+  var part: Part {
+    switch self {
+    case .vision: .vision
+    case .audio: .audio
+    case .embed: .embed
+    case .chunk(let index, _, let phase, _): .chunk(index, phase)
+    case .head(_, let phase, _): .head(phase)
+    }
+  }
+
+  /// The program's name by its part: `vision`, `chunk1.decode`, `chunk2.prefill512`.
+  func partName(_ graph: Graph) -> String {
+    switch self {
+    case .vision, .audio, .embed, .head: "\(part)"
+    case .chunk: graph.name
+    }
+  }
+
+  /// The tower it is.
+  var tower: Tower? {
+    switch self {
+    case .vision: .vision
+    case .audio: .audio
+    default: nil
+    }
+  }
+}

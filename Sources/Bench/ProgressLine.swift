@@ -11,6 +11,12 @@ enum ProgressLine {
     state.show("\(progress.stage) \(progress.done)/\(progress.total)")
   }
 
+  /// Shows how much of something is done, in place of what was there.
+  static func show(_ stage: String, share: Double) {
+    guard Output.isTerminal else { return }
+    state.show("\(stage) \(Int(share * 100)) %")
+  }
+
   /// Removes the line.
   static func clear() { state.show("") }
 }

@@ -68,31 +68,3 @@ enum TimelineText {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 }
-
-/// Trace Event files, as Perfetto and chrome://tracing read them.
-enum TraceFile {
-  static func write(_ timeline: Timeline, to path: String) throws {
-    let units = Array(Set(timeline.events.map(\.unit.name))).sorted()
-    let origin = timeline.events.first?.startNanoseconds ?? 0
-    var events: [JSONValue] = units.enumerated().map { index, unit in
-      .object(fields: [
-        ("name", "thread_name"), ("ph", "M"), ("pid", 1), ("tid", .integer(index + 1)),
-        ("args", .object(fields: [("name", .string(unit))])),
-      ])
-    }
-    for event in timeline.events {
-      let lane = (units.firstIndex(of: event.unit.name) ?? 0) + 1
-      events.append(
-        .object(fields: [
-          ("name", .string(event.program)), ("ph", "X"), ("pid", 1), ("tid", .integer(lane)),
-          ("ts", .number(Double(event.startNanoseconds - origin) / 1e3)),
-          ("dur", .number(Double(event.endNanoseconds - event.startNanoseconds) / 1e3)),
-        ])
-      )
-    }
-    let document = JSONValue.object(fields: [
-      ("traceEvents", .array(events)), ("displayTimeUnit", "ms"),
-    ])
-    try FileOutput.write(document.text(.compact, sortingKeys: false), to: path)
-  }
-}

@@ -124,11 +124,13 @@ private struct Terms {
     rate(.weightBytesPerSecond, Double(work.weightByteCount), into: &sum)
     let free = unit[.stateFreeByteCount] ?? 0
     var bytes = 0.0
-    for entry in work.attention where entry.cacheByteCount > 0 {
+    // Many rows of queries read a cache in tiles, which their attention's rate includes.
+    for entry in work.attention where entry.cacheByteCount > 0 && entry.rows == 1 {
       bytes += max(0, Double(entry.cacheByteCount) - free) * Double(entry.count)
     }
     // A cache whose next value the program makes is written out as a whole.
-    for state in work.updatedStates { bytes += max(0, Double(state) - free / 2) }
+    let isStep = work.attention.allSatisfy { $0.rows == 1 }
+    for state in work.updatedStates where isStep { bytes += max(0, Double(state) - free / 2) }
     rate(.stateBytesPerSecond, bytes, into: &sum)
     return sum
   }

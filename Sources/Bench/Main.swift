@@ -8,7 +8,7 @@ import Troika
 enum Main {
   static let commands: [any (Command & Sendable).Type] = [
     GenerateCommand.self, ChatCommand.self, InspectCommand.self, TokenizeCommand.self,
-    VerifyCommand.self, BundleCommand.self, PlanCommand.self, SimulateCommand.self, CalibrateCommand.self,
+    VerifyCommand.self, BundleCommand.self, PlanCommand.self, SimulateCommand.self, PlaceCommand.self, CalibrateCommand.self,
     DevicesCommand.self,
   ]
 

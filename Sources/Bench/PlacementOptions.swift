@@ -39,10 +39,11 @@ struct PlacementOptions {
 
   /// Reads the placement, from a file where the value names one.
   ///
+  /// - Parameter given: the placement, where it is no option.
   /// - Throws: where it cannot be read.
-  init(_ arguments: Arguments) throws {
+  init(_ arguments: Arguments, placement given: String? = nil) throws {
     self.arguments = arguments
-    let text = arguments["placement"] ?? "auto"
+    let text = given ?? arguments["placement"] ?? "auto"
     file =
       Self.isFile(text)
       ? try PlacementFile(path: text) : PlacementFile(try Placement(parsing: text))

@@ -13,9 +13,14 @@ struct SimulationOptions {
 
   static let help = """
     \(PlacementOptions.help)
+      --profile X         iphone-17-pro, mac-studio, host (see calibrate), or a profile's file
+    \(shapes)
+    """
+
+  /// Options of the model's shapes and the request's lengths.
+  static let shapes = """
       --synthetic S       shapes of e2b, e4b or tiny without any file, in place of --model
       --weights W         how those are stored: int4 (default), int4-linear, int8 or f16
-      --profile X         iphone-17-pro, mac-studio, host (see calibrate), or a profile's file
       --prompt-tokens N   tokens of text; media add theirs (348)
       --images N          square pictures in front of the text (0)
       --frames N          frames of a video of 64 tokens each (0)
@@ -31,9 +36,20 @@ struct SimulationOptions {
   let planned: PlannedModel
   let load: Troika.LoadOptions
 
-  init(_ arguments: Arguments, profile name: String = "profile") throws {
+  /// Reads them.
+  ///
+  /// - Parameters:
+  ///   - arguments: the command line.
+  ///   - name: the option that names the profile.
+  ///   - given: the placement, where it is no option.
+  /// - Throws: where any cannot be read or does not fit the model.
+  init(
+    _ arguments: Arguments,
+    profile name: String = "profile",
+    placement given: String? = nil
+  ) throws {
     self.arguments = arguments
-    placement = try PlacementOptions(arguments)
+    placement = try PlacementOptions(arguments, placement: given)
     profile = try KnownProfiles.profile(try arguments.required(name))
     planned = try Self.planned(arguments, placement)
     let planned = planned

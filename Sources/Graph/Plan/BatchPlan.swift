@@ -55,11 +55,13 @@ public struct BatchPlan: Hashable, Sendable {
     let rest = tokens - full * largest
     var best: [(cost: Double, shape: Int)] = [(0, 0)]
     for count in stride(from: 1, through: rest, by: 1) {
-      let options = available.map { shape in
-        (cost: cost(shape, min(shape, count)) + best[max(0, count - shape)].cost, shape: shape)
-      }
+      var least = (cost: Double.infinity, shape: largest)
       // Of equal costs the larger program goes first.
-      best.append(options.min { ($0.cost, -$0.shape) < ($1.cost, -$1.shape) } ?? (0, largest))
+      for shape in available.reversed() {
+        let sum = cost(shape, min(shape, count)) + best[max(0, count - shape)].cost
+        if sum < least.cost { least = (sum, shape) }
+      }
+      best.append(least)
     }
     var chosen: [Int] = []
     var left = rest

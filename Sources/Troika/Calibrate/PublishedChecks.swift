@@ -94,11 +94,10 @@ struct PublishedChecks {
     profile.units[unit]?.hasFixedShapes = true
     profile.units[.cpu] = DeviceProfile.Unit()
     return try RequestPrograms(
-      book,
+      PriceBook(book, profile),
       Placement(rules: [
         .init("chunks", unit), .init("head", unit), .init("vision", unit), .init("audio", unit),
       ]),
-      profile,
       .init(
         layout: layout,
         context: context,

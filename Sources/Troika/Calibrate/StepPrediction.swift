@@ -28,17 +28,15 @@ struct OverlapPrediction: Sendable {
 
   /// (sum of both alone - together) / the shorter alone: 1 where it is hidden, 0 where they take turns.
   func factor(_ profile: DeviceProfile) -> Double {
-    let pricing = TaskPricing(profile: profile)
     var graph = TaskGraph()
     var costs: [TaskCost] = []
     for (work, unit) in zip(works, units) {
       for run in work.runs where run.unit == unit && !run.isMovement {
+        guard let cost = profile.units[unit]?.cost(run.work) else { continue }
         graph.add(work.name, on: unit)
-        let cost = pricing.cost(.run(run, LaunchFill(), nil, leaving: nil))
-        costs.append(TaskCost(
-          nanoseconds: Int(cost.nanoseconds),
-          sharedByteCount: cost.sharedByteCount
-        ))
+        costs.append(
+          TaskCost(nanoseconds: Int(cost.nanoseconds), sharedByteCount: cost.sharedByteCount)
+        )
       }
     }
     let together = Simulator(profile.resources).times(graph, costs).map(\.end).max() ?? 0

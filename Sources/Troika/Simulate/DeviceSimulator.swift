@@ -9,6 +9,7 @@ public final class DeviceSimulator {
   /// The device.
   public let profile: DeviceProfile
   private let book: WorkBook
+  private let prices: PriceBook
   private let options: Troika.LoadOptions
   private let setting: RequestPrograms.Setting
 
@@ -46,6 +47,7 @@ public final class DeviceSimulator {
       hasGPU: false
     )
     book = WorkBook(planned, registry)
+    prices = PriceBook(book, profile)
     setting = RequestPrograms.Setting(
       layout: layout,
       context: context,
@@ -61,13 +63,51 @@ public final class DeviceSimulator {
   public func simulate(_ request: RequestShape, _ asked: Placement) throws -> Simulation {
     try check(request)
     let placement = try allowed(asked)
-    let programs = try RequestPrograms(book, placement, profile, setting)
-    var best = try schedule(request, programs, cutsAtMedia: false)
-    if request.mediaRanges.contains(where: { $0.range.lowerBound >= RequestShape.leastBatch }) {
-      let other = try schedule(request, programs, cutsAtMedia: true)
-      if other.firstTokenNanoseconds < best.firstTokenNanoseconds { best = other }
-    }
-    return try best.simulation(request, placement: asked)
+    let programs = try programs(placement)
+    let best = try best(request, programs)
+    return try best.simulation(
+      request,
+      placement: asked,
+      byteCount: try byteCount(request, placement)
+    )
+  }
+
+  /// The number of the decoder's programs.
+  var chunkCount: Int { setting.layout.ranges.count }
+
+  /// Nanoseconds to the first token, and nothing else; the placement's programs are ones that their
+  /// units compile.
+  ///
+  /// - Throws: where the prompt does not fit, or a unit is not part of the profile.
+  public func firstToken(_ request: RequestShape, _ placement: Placement) throws -> Int {
+    try check(request)
+    return try best(request, try programs(placement)).firstTokenNanoseconds
+  }
+
+  /// What runs up to the first token.
+  func promptTimeline(_ request: RequestShape, _ placement: Placement) throws -> Timeline {
+    try best(request, try programs(placement)).timeline
+  }
+
+  /// What runs in a decode step in the middle of the answer.
+  func stepTimeline(_ request: RequestShape, _ placement: Placement) throws -> Timeline {
+    let position = min(request.promptTokens + request.maxTokens / 2, setting.context - 1)
+    let plan = try RequestPlan(step: position, try programs(placement))
+    return Simulator(profile.resources).timeline(plan.graph, plan.tasks)
+  }
+
+  /// The programs of a placement.
+  func programs(_ placement: Placement) throws -> RequestPrograms {
+    try RequestPrograms(prices, placement, setting)
+  }
+
+  /// The sooner of a schedule whose batches end before media and one whose do not.
+  private func best(_ request: RequestShape, _ programs: RequestPrograms) throws -> RequestSchedule {
+    let whole = try schedule(request, programs, cutsAtMedia: false)
+    guard request.mediaRanges.contains(where: { $0.range.lowerBound >= RequestShape.leastBatch })
+    else { return whole }
+    let cut = try schedule(request, programs, cutsAtMedia: true)
+    return cut.firstTokenNanoseconds < whole.firstTokenNanoseconds ? cut : whole
   }
 
   /// Refuses a prompt that leaves no room to generate.
@@ -83,6 +123,11 @@ public final class DeviceSimulator {
 
   /// The placement without programs that their unit refuses.
   private func allowed(_ placement: Placement) throws -> Placement {
+    try check(placement).placement
+  }
+
+  /// What becomes of a placement with the units' limits.
+  func check(_ placement: Placement) throws -> PlacementCheck {
     try PlacementCheck(
       placement,
       model: book.planned.model,
@@ -90,7 +135,32 @@ public final class DeviceSimulator {
       layout: setting.layout,
       registry: book.registry,
       allowsFallback: options.allowsFallback
-    ).placement
+    )
+  }
+
+  /// Bytes of a request at most: what the plans of its programs say.
+  ///
+  /// - Parameter phase: only programs of this phase; nil for all.
+  /// - Throws: where a program cannot be traced.
+  func byteCount(
+    _ request: RequestShape,
+    _ placement: Placement,
+    _ phase: Part.Phase? = nil
+  ) throws -> Int {
+    let programs = try programs(placement)
+    var forecast = MemoryForecast()
+    var caches: [String: Int] = [:]
+    for key in try programs.keys(request, phase) {
+      let plan = try book.memory(key, placement)
+      forecast.add(plan.graph, plan.parts)
+      for output in plan.graph.outputs where output.isState {
+        caches[output.name] = plan.graph.nodes[output.node].type.byteCount
+      }
+    }
+    let rows = min(setting.context, request.promptTokens + request.maxTokens)
+    let converted = profile.convertsWeights ? 0 : forecast.convertedByteCount
+    return forecast.byteCount - converted + forecast.tableByteCount(rows: rows)
+      + caches.values.reduce(0, +)
   }
 
   private func schedule(

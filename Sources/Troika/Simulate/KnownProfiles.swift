@@ -8,6 +8,8 @@ public enum ProfileError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknown(String)
   /// This machine has not been measured yet.
   case notCalibrated(path: String)
+  /// It says nothing about power.
+  case knowsNoWatts(String)
 
   /// One line naming the subject, what was expected and what came.
   public var description: String {
@@ -15,6 +17,8 @@ public enum ProfileError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unknown(let name):
       "profile: expected host, \(KnownProfiles.names.joined(separator: ", ")) or a file, "
         + "got '\(name)'"
+    case .knowsNoWatts(let name):
+      "profile \(name): expected watts of some unit, came none: energy cannot be predicted"
     case .notCalibrated(let path):
       "profile host: expected \(path), which troika calibrate writes, found none"
     }

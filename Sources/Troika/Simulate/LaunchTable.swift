@@ -8,7 +8,8 @@ struct LaunchTable {
   /// Adds the tasks of a plan; their times are those of a timeline, their ranges those of costs.
   ///
   /// What one launch of a program runs on one unit counts as one.
-  mutating func add(_ plan: RequestPlan, _ costs: [LaunchCost], _ timeline: Timeline) {
+  mutating func add(_ plan: RequestPlan, _ timeline: Timeline) {
+    let costs = plan.costs
     let durations = timeline.durations(count: costs.count)
     var parts: [(program: String, unit: UnitID, time: Estimate)] = []
     for (index, task) in plan.graph.tasks.enumerated() where durations[index] > 0 {

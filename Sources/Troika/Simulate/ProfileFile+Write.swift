@@ -9,6 +9,7 @@ extension ProfileFile {
       ("about", .string(profile.summary)), ("modelError", .number(profile.modelError)),
       ("processors", .integer(profile.processors)),
       ("sharedLayers", .string(profile.runsSharedLayersForAll ? "all" : "last")),
+      ("convertsWeights", .bool(profile.convertsWeights)),
       ("waitsForStateReturn", .bool(profile.waitsForStateReturn)),
     ]
     let host = HostFigure.allCases.compactMap { name in

@@ -5,7 +5,7 @@ public import Models
 ///
 /// A document has `profile` (1, the version of this format), `name`, `about`, `sources` (short names
 /// of sources and what they stand for), `modelError`, `processors`, `sharedLayers`,
-/// `waitsForStateReturn`, `host` and `units`. A figure is a number or `{value, low, high, kind,
+/// `waitsForStateReturn`, `convertsWeights`, `host` and `units`. A figure is a number or `{value, low, high, kind,
 /// source}`; `kind` is measured, published, derived or assumed.
 public enum ProfileFile {
   /// The version of the format.
@@ -33,6 +33,7 @@ public enum ProfileFile {
     let reader = try FigureReader(document.optional("sources"))
     profile.modelError = try document.double("modelError", or: profile.modelError)
     profile.processors = try document.integer("processors", or: 0)
+    profile.convertsWeights = try document.bool("convertsWeights", or: false)
     profile.waitsForStateReturn = try document.bool("waitsForStateReturn", or: false)
     if let shared = try document.optional("sharedLayers") {
       guard let rows = TextDecoder.SharedLayers(rawValue: try shared.string()) else {

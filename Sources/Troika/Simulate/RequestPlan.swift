@@ -1,15 +1,6 @@
 import Graph
 import Models
 
-/// What one task of a request is, as far as its time depends on it.
-enum TaskWork: Hashable, Sendable {
-  /// Times of the host's figures, each so many.
-  case host([HostFigure: Double])
-  /// A part of a program on one unit.
-  /// Behind a switch from another unit that one is named.
-  case run(PlannedWork.Run, LaunchFill, Tower?, leaving: UnitID?)
-}
-
 /// The tasks of one request up to its first token, and of each token behind it.
 ///
 /// Media of a batch are decoded and encoded before it; everything else about the order follows from what
@@ -17,8 +8,10 @@ enum TaskWork: Hashable, Sendable {
 struct RequestPlan {
   /// The tasks.
   private(set) var graph = TaskGraph()
-  /// What each is.
-  private(set) var works: [TaskWork] = []
+  /// What each takes, with its range.
+  private(set) var costs: [LaunchCost] = []
+  /// What each takes, for the simulator.
+  private(set) var tasks: [TaskCost] = []
   /// Which launch of a program each belongs to.
   private(set) var launches: [Int] = []
   private var launchCount = 0
@@ -63,11 +56,11 @@ struct RequestPlan {
   /// - Throws: where a program cannot be traced.
   init(step position: Int, _ programs: RequestPrograms) throws {
     self.programs = programs
-    var host: [HostFigure: Double] = [
-      .stepNanoseconds: 1, .stepPositionNanoseconds: Double(programs.context),
+    var host: [(HostFigure, Double)] = [
+      (.stepNanoseconds, 1), (.stepPositionNanoseconds, Double(programs.context)),
     ]
-    if programs.waitsForStateReturn { host[.stateReturnNanoseconds] = 1 }
-    var last = add("host.step", .cpu, .host(host), after: [])
+    if programs.waitsForStateReturn { host.append((.stateReturnNanoseconds, 1)) }
+    var last = add("host.step", host)
     let fill = LaunchFill(rows: 1, position: position)
     last = try add(.embed(tokens: 1), fill, after: [last])
     for key in programs.decoder.keys(tokens: 1, .decode) {
@@ -78,30 +71,16 @@ struct RequestPlan {
   private var lastTask: Int { graph.tasks.count - 1 }
 
   private mutating func encode(_ piece: RequestShape.Piece) throws -> Int {
+    let prepared: Int
     switch piece {
     case .text: return lastTask
-    case .image(let patches, _), .frame(let patches, _):
-      let shape = programs.visionShape(patches: patches)
-      let isFrame = if case .frame = piece { true } else { false }
-      let prepared = add(
-        isFrame ? "host.frame" : "host.image",
-        .cpu,
-        .host([isFrame ? .frameNanoseconds : .imageNanoseconds: 1]),
-        after: []
-      )
-      let fill = LaunchFill(rows: Double(patches) / Double(shape))
-      return try add(.vision(patches: shape, taps: []), fill, after: [prepared])
+    case .image: prepared = add("host.image", [(.imageNanoseconds, 1)])
+    case .frame: prepared = add("host.frame", [(.frameNanoseconds, 1)])
     case .sound(let frames, _):
-      let shape = programs.audioShape(frames: frames)
-      let prepared = add(
-        "host.sound",
-        .cpu,
-        .host([.soundSecondNanoseconds: Double(frames) / 100]),
-        after: []
-      )
-      let fill = LaunchFill(rows: Double(frames) / Double(shape))
-      return try add(.audio(frames: shape, taps: []), fill, after: [prepared])
+      prepared = add("host.sound", [(.soundSecondNanoseconds, Double(frames) / 100)])
     }
+    guard let (key, fill) = programs.encoding(piece) else { return prepared }
+    return try add(key, fill, after: [prepared])
   }
 
   private mutating func prefill(
@@ -112,9 +91,7 @@ struct RequestPlan {
   ) throws {
     let host = add(
       "host.batch",
-      .cpu,
-      .host([.batchNanoseconds: 1, .batchTokenNanoseconds: Double(batch.real)]),
-      after: []
+      [(.batchNanoseconds, 1), (.batchTokenNanoseconds, Double(batch.real))]
     )
     let whole = LaunchFill(
       rows: Double(batch.real) / Double(batch.shape),
@@ -146,44 +123,37 @@ struct RequestPlan {
     _ fill: LaunchFill,
     after: [Int]
   ) throws -> Int {
-    let work = try programs.work(key)
+    let program = try programs.price(key, fill)
     launchCount += 1
     var waiting = after
-    for state in work.readStates { waiting += writers[state].map { [$0] } ?? [] }
-    for state in work.writtenStates { waiting += readers[state] ?? [] }
-    var previous: UnitID?
-    for run in work.runs where !programs.isFree(run) {
-      let leaves = !run.isMovement && previous.map { $0 != run.unit } ?? false
-      waiting = [
-        add(
-          work.name,
-          run.unit,
-          .run(run, fill, key.tower, leaving: leaves ? previous : nil),
-          after: waiting
-        )
-      ]
-      if !run.isMovement { previous = run.unit }
-    }
+    for state in program.work.readStates { waiting += writers[state].map { [$0] } ?? [] }
+    for state in program.work.writtenStates { waiting += readers[state] ?? [] }
+    for run in program.runs { waiting = [add(program.work.name, run, .launch, after: waiting)] }
     let last = waiting.max() ?? -1
-    for state in work.readStates { readers[state, default: []].append(last) }
-    for state in work.writtenStates {
+    for state in program.work.readStates { readers[state, default: []].append(last) }
+    for state in program.work.writtenStates {
       writers[state] = last
       readers[state] = []
     }
     return last
   }
 
+  /// Adds work of the host.
+  private mutating func add(_ name: String, _ times: [(HostFigure, Double)]) -> Int {
+    launchCount += 1
+    return add(name, programs.prices.host(times), .host, after: [])
+  }
+
   private mutating func add(
     _ program: String,
-    _ unit: UnitID,
-    _ work: TaskWork,
+    _ run: PriceBook.Run,
+    _ kind: Timeline.Kind,
     after: [Int]
   ) -> Int {
-    if case .host = work { launchCount += 1 }
-    works.append(work)
+    costs.append(run.cost)
+    tasks.append(run.task)
     launches.append(launchCount)
-    let kind = if case .host = work { Timeline.Kind.host } else { Timeline.Kind.launch }
-    return graph.add(program, on: unit, kind: kind, after: after)
+    return graph.add(program, on: run.unit, kind: kind, after: after)
   }
 }
 

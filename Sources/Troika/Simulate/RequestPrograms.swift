@@ -4,9 +4,8 @@ import Models
 
 /// The programs of a placement on a device that is known by its profile.
 struct RequestPrograms {
-  let book: WorkBook
+  let prices: PriceBook
   let placement: Placement
-  let profile: DeviceProfile
   let decoder: DecoderPrograms
   let context: Int
   /// Token counts of the decoder's programs; empty where any count will do.
@@ -15,6 +14,8 @@ struct RequestPrograms {
   let batch: Int
   /// How a prompt is dealt out; nil for what costs least on the device.
   let choice: BatchChoice?
+  /// The device.
+  var profile: DeviceProfile { prices.profile }
   /// Whether decode steps wait for caches to be copied back.
   var waitsForStateReturn: Bool { profile.waitsForStateReturn }
 
@@ -22,17 +23,16 @@ struct RequestPrograms {
   ///
   /// - Parameter setting: cuts, context and token counts.
   /// - Throws: where a unit is not available here or not part of the profile.
-  init(_ book: WorkBook, _ placement: Placement, _ profile: DeviceProfile, _ setting: Setting) throws
-  {
+  init(_ prices: PriceBook, _ placement: Placement, _ setting: Setting) throws {
+    let (profile, book) = (prices.profile, prices.works)
     for unit in placement.units where profile.units[unit] == nil {
       throw DeviceError.unavailable(
         unit: unit.name,
         reason: "the profile \(profile.name) has no such unit"
       )
     }
-    self.book = book
+    self.prices = prices
     self.placement = placement
-    self.profile = profile
     context = setting.context
     choice = setting.choice
     let batch = CompiledShapes.batch(setting.prefill, context: setting.context)
@@ -68,29 +68,59 @@ struct RequestPrograms {
   /// The work of a program.
   ///
   /// - Throws: where it cannot be traced.
-  func work(_ key: ProgramStore.Key) throws -> PlannedWork { try book.work(key, placement) }
+  func work(_ key: ProgramStore.Key) throws -> PlannedWork {
+    try prices.works.work(key, placement)
+  }
 
-  /// Whether a part of a program computes nothing and takes no time: the host's figures hold it.
-  func isFree(_ run: PlannedWork.Run) -> Bool {
-    guard run.isMovement, let unit = profile.units[run.unit] else { return false }
-    return unit.cost(run.work).nanoseconds == 0
+  /// What a program takes.
+  ///
+  /// - Throws: where it cannot be traced.
+  func price(_ key: ProgramStore.Key, _ fill: LaunchFill) throws -> PriceBook.Program {
+    try prices.program(key, fill, placement)
   }
 
   private func isFixed(_ part: Part) -> Bool {
     profile.units[placement.unit(of: part)]?.hasFixedShapes ?? false
   }
 
-  /// Patches of the vision program that takes a picture.
-  func visionShape(patches: Int) -> Int {
-    guard isFixed(.vision), let vision = book.planned.model.configuration.vision else {
-      return patches
+  /// The program that encodes a medium, and how full it is; text has none.
+  func encoding(_ piece: RequestShape.Piece) -> (key: ProgramStore.Key, fill: LaunchFill)? {
+    switch piece {
+    case .text: return nil
+    case .image(let patches, _), .frame(let patches, _):
+      let vision = prices.works.planned.model.configuration.vision
+      let shape = isFixed(.vision) ? vision?.bucket(patches: patches) ?? patches : patches
+      return (.vision(patches: shape, taps: []), LaunchFill(rows: Double(patches) / Double(shape)))
+    case .sound(let frames, _):
+      let shape = isFixed(.audio) ? AudioConfiguration.bucket(frames: frames) : frames
+      return (.audio(frames: shape, taps: []), LaunchFill(rows: Double(frames) / Double(shape)))
     }
-    return vision.bucket(patches: patches)
   }
 
-  /// Mel frames of the audio program that takes a sound.
-  func audioShape(frames: Int) -> Int {
-    isFixed(.audio) ? AudioConfiguration.bucket(frames: frames) : frames
+  /// Every program of a request, without repetition; of one phase where that is asked for.
+  ///
+  /// - Throws: where a program cannot be traced.
+  func keys(_ request: RequestShape, _ phase: Part.Phase?) throws -> [ProgramStore.Key] {
+    var keys: [ProgramStore.Key] = []
+    if phase != .decode {
+      keys += request.pieces.compactMap { encoding($0)?.key }
+      let batches = try batches(request, cutsAtMedia: false)
+      for (index, batch) in batches.enumerated() {
+        keys.append(.embed(tokens: batch.shape))
+        let isLast = index == batches.count - 1
+        keys +=
+          isLast
+          ? decoder.keys(tokens: batch.shape, .prefill)
+          : decoder.launches(tokens: batch.shape, wanted: .none, .prefill).map {
+            .chunk($0.chunk, $0.shape, .prefill, taps: [])
+          }
+      }
+    }
+    if phase != .prefill, request.maxTokens > 1 {
+      keys += [.embed(tokens: 1)] + decoder.keys(tokens: 1, .decode)
+    }
+    var seen: Set<ProgramStore.Key> = []
+    return keys.filter { seen.insert($0).inserted }
   }
 
   /// Real and compiled tokens of the batches of a prompt.
@@ -119,18 +149,7 @@ struct RequestPrograms {
         (min(batch, count - start), min(batch, count - start))
       }
     }
-    var shapes: [Int]
-    if let choice {
-      shapes = BatchPlan(tokens: count, available: tokens, choice: choice).shapes
-    } else {
-      var costs: [Int: (fixed: Double, row: Double)] = [:]
-      for shape in tokens { costs[shape] = try cost(shape) }
-      shapes =
-        BatchPlan(tokens: count, available: tokens) { shape, real in
-          guard let cost = costs[shape] else { return 0 }
-          return cost.fixed + cost.row * Double(real)
-        }.shapes
-    }
+    let shapes = try prices.shapes(of: count, tokens, prefillUnits) { try plannedShapes(count) }
     var left = count
     return shapes.map { shape in
       defer { left -= min(shape, left) }
@@ -138,16 +157,31 @@ struct RequestPrograms {
     }
   }
 
+  /// The units of the prefill programs: what their times depend on.
+  private var prefillUnits: [UnitID] {
+    decoder.layout.ranges.indices.map { placement.unit(of: .chunk($0 + 1, .prefill)) }
+      + [placement.unit(of: .head(.prefill))]
+  }
+
+  private func plannedShapes(_ count: Int) throws -> [Int] {
+    if let choice {
+      return BatchPlan(tokens: count, available: tokens, choice: choice).shapes
+    }
+    let costs = try tokens.map { (shape: $0, cost: try cost($0)) }
+    return
+      BatchPlan(tokens: count, available: tokens) { shape, real in
+        guard let entry = costs.first(where: { $0.shape == shape }) else { return 0 }
+        return entry.cost.fixed + entry.cost.row * Double(real)
+      }.shapes
+  }
+
   /// Nanoseconds of a batch of padding alone, and what each real token adds.
   private func cost(_ shape: Int) throws -> (fixed: Double, row: Double) {
     var totals = (empty: 0.0, full: 0.0)
     for key in decoder.keys(tokens: shape, .prefill) {
-      for run in try work(key).runs {
-        guard let unit = profile.units[run.unit] else { continue }
-        let part = shape == 1 ? 1 : 1 / Double(shape)
-        totals.empty += unit.cost(run.work, fill: LaunchFill(rows: part)).nanoseconds
-        totals.full += unit.cost(run.work).nanoseconds
-      }
+      let part = LaunchFill(rows: 1 / Double(shape))
+      totals.empty += try price(key, part).runs.reduce(0) { $0 + $1.cost.nanoseconds }
+      totals.full += try price(key, LaunchFill()).runs.reduce(0) { $0 + $1.cost.nanoseconds }
     }
     let host = profile.host[.batchNanoseconds]?.value ?? 0
     let row = shape > 1 ? (totals.full - totals.empty) / Double(shape - 1) : 0

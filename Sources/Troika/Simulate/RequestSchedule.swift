@@ -6,23 +6,16 @@ struct RequestSchedule {
   private let plan: RequestPlan
   private let programs: RequestPrograms
   private let cutsAtMedia: Bool
-  private let pricing: TaskPricing
-  private let costs: [LaunchCost]
-  private let tasks: [TaskCost]
   private let simulator: Simulator
-  private let timeline: Timeline
+  let timeline: Timeline
 
   /// Prices and simulates a plan.
   init(_ plan: RequestPlan, _ programs: RequestPrograms, cutsAtMedia: Bool) throws {
-    let pricing = TaskPricing(profile: programs.profile)
     self.plan = plan
     self.programs = programs
     self.cutsAtMedia = cutsAtMedia
-    self.pricing = pricing
-    costs = plan.works.map(pricing.cost)
-    tasks = zip(costs, plan.graph.tasks).map { pricing.task($0, on: $1.unit) }
     simulator = Simulator(programs.profile.resources)
-    timeline = simulator.timeline(plan.graph, tasks)
+    timeline = simulator.timeline(plan.graph, plan.tasks)
   }
 
   /// Nanoseconds to the end of the first token's last task.
@@ -31,13 +24,17 @@ struct RequestSchedule {
   /// The whole request: decode steps behind the first token.
   ///
   /// - Throws: where a program cannot be traced.
-  func simulation(_ request: RequestShape, placement: Placement) throws -> Simulation {
+  func simulation(
+    _ request: RequestShape,
+    placement: Placement,
+    byteCount: Int
+  ) throws -> Simulation {
     let steps = max(0, min(request.maxTokens, programs.context - request.promptTokens) - 1)
     var whole = timeline
     var rows = LaunchTable()
-    rows.add(plan, costs, timeline)
+    rows.add(plan, timeline)
     let decode = try decodeSteps(steps, from: request.promptTokens, into: &whole, &rows)
-    let durations = timeline.durations(count: tasks.count)
+    let durations = timeline.durations(count: plan.tasks.count)
     return Simulation(
       device: programs.profile.name,
       placement: placement,
@@ -53,7 +50,7 @@ struct RequestSchedule {
       launches: rows.launches,
       joules: Energy.joules(whole, programs.profile),
       timeline: whole,
-      peakByteCount: 0,
+      peakByteCount: byteCount,
       coldNanoseconds: Energy.cold(rows.launches, programs.profile)
     )
   }
@@ -61,10 +58,10 @@ struct RequestSchedule {
   /// The makespan where everything takes as long as expected, as short and as long as it may.
   private func ranged(_ timeline: Timeline) -> Estimate {
     func end(_ pick: (LaunchCost) -> Double) -> Double {
-      let scaled = costs.indices.map { index in
-        var cost = costs[index]
-        cost.nanoseconds = pick(costs[index])
-        return pricing.task(cost, on: plan.graph.tasks[index].unit)
+      let scaled = zip(plan.tasks, plan.costs).map { task, cost in
+        var task = task
+        task.nanoseconds = Int(pick(cost).rounded())
+        return task
       }
       return Double(simulator.times(plan.graph, scaled).map(\.end).max() ?? 0)
     }
@@ -84,17 +81,14 @@ struct RequestSchedule {
       programs.profile.units[$0]?.hasFixedShapes == false
     }
     var step = try RequestPlan(step: position, programs)
-    var costs = step.works.map(pricing.cost)
     for index in 0..<count {
       if growing, index > 0 {
         step = try RequestPlan(step: position + index, programs)
-        costs = step.works.map(pricing.cost)
       }
-      let tasks = zip(costs, step.graph.tasks).map { pricing.task($0, on: $1.unit) }
       // The units are awake behind the prompt.
-      let part = simulator.timeline(step.graph, tasks.map(\.awake))
-      total = total + costs.reduce(Estimate.zero) { $0 + $1.estimate }
-      rows.add(step, costs, part)
+      let part = simulator.timeline(step.graph, step.tasks.map(\.awake))
+      total = total + step.costs.reduce(Estimate.zero) { $0 + $1.estimate }
+      rows.add(step, part)
       whole.append(part, at: whole.endNanoseconds, tasks: whole.nextTask)
     }
     return total * (1 / Double(count))

@@ -10,12 +10,20 @@ final class WorkBook {
   let registry: Registry
   private var stores: [Placement: ProgramStore] = [:]
   private var known: [Entry: PlannedWork] = [:]
+  private var memories: [Entry: Memory] = [:]
 
-  private struct Entry: Hashable {
+  /// A program where it is placed.
+  struct Entry: Hashable {
     let key: ProgramStore.Key
     /// Where the program is placed: its unit, or all of the placement where it names operations.
     let unit: UnitID
     let placement: Placement?
+
+    init(_ key: ProgramStore.Key, _ placement: Placement) {
+      self.key = key
+      unit = placement.unit(of: key.part)
+      self.placement = placement.rules.contains(where: \.isGlob) ? placement : nil
+    }
   }
 
   init(_ planned: PlannedModel, _ registry: Registry) {
@@ -41,24 +49,44 @@ final class WorkBook {
   ///
   /// - Throws: where it cannot be traced, or a unit is not available.
   func work(_ key: ProgramStore.Key, _ placement: Placement) throws -> PlannedWork {
-    let unit = placement.unit(of: key.part)
-    let entry = Entry(
-      key: key,
-      unit: unit,
-      placement: placement.rules.contains(where: \.isGlob) ? placement : nil
-    )
+    let entry = Entry(key, placement)
     if let work = known[entry] { return work }
+    let placed = try placed(key, placement)
+    let work = PlannedWork(name: placed.name, unit: entry.unit, placed.graph, placed.segments)
+    known[entry] = work
+    return work
+  }
+
+  /// What plans say about a program's memory.
+  ///
+  /// - Throws: where it cannot be traced, or a unit is not available.
+  func memory(_ key: ProgramStore.Key, _ placement: Placement) throws -> Memory {
+    let entry = Entry(key, placement)
+    if let memory = memories[entry] { return memory }
+    let placed = try placed(key, placement)
+    let memory = Memory(
+      graph: placed.graph,
+      parts: try placed.segments.map { ($0, try registry.unit($0.unit).footprint(of: $0)) }
+    )
+    memories[entry] = memory
+    return memory
+  }
+
+  /// A program's graph, cut, with what each segment takes of memory.
+  struct Memory {
+    let graph: Graph
+    let parts: [(segment: Segment, footprint: Footprint)]
+  }
+
+  private func placed(
+    _ key: ProgramStore.Key,
+    _ placement: Placement
+  ) throws -> (name: String, graph: Graph, segments: [Segment]) {
     let store = store(placement)
     let (traced, part) = try store.trace(key)
     let placed = try store.place(traced.applying(Graph.standardPasses), part)
-    let work = PlannedWork(
-      name: key.partName(traced),
-      unit: unit,
-      placed.graph,
-      try placed.graph.segments { placed.units[$0.id] ?? .cpu }
-    )
-    known[entry] = work
-    return work
+    let segments = try placed.graph.segments { placed.units[$0.id] ?? .cpu }
+    return (key.partName(traced), placed.graph, segments)
   }
 }
 

@@ -49,6 +49,8 @@ public struct DeviceProfile: Hashable, Sendable {
   public var modelError = 0.05
   /// Whether prefill programs run the layers without caches of their own for the whole batch.
   public var runsSharedLayersForAll = false
+  /// Whether programs keep weights in another format than they are stored in.
+  public var convertsWeights = false
   /// Whether decode steps wait for caches to be copied back.
   public var waitsForStateReturn = false
 

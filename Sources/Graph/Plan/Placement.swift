@@ -53,12 +53,13 @@ public struct Placement: Hashable, Sendable, CustomStringConvertible {
     public let unit: UnitID
 
     /// Whether the key is a glob over operations' names.
-    public var isGlob: Bool { key.contains("*") || key.contains("?") }
+    public let isGlob: Bool
 
     /// A rule from its parts.
     public init(_ key: String, _ unit: UnitID) {
       self.key = key
       self.unit = unit
+      isGlob = key.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }
     }
   }
 

@@ -10,6 +10,7 @@ final class WorkBook {
   let registry: Registry
   private var stores: [Placement: ProgramStore] = [:]
   private var known: [Entry: PlannedWork] = [:]
+  private var traces: [ProgramStore.Key: Graph] = [:]
   private var memories: [Entry: Memory] = [:]
 
   /// A program where it is placed.
@@ -83,8 +84,10 @@ final class WorkBook {
     _ placement: Placement
   ) throws -> (name: String, graph: Graph, segments: [Segment]) {
     let store = store(placement)
-    let (traced, part) = try store.trace(key)
-    let placed = try store.place(traced.applying(Graph.standardPasses), part)
+    // Tracing does not depend on where a program is placed.
+    let traced = try traces[key] ?? store.trace(key).0.applying(Graph.standardPasses)
+    traces[key] = traced
+    let placed = try store.place(traced, key.part)
     let segments = try placed.graph.segments { placed.units[$0.id] ?? .cpu }
     return (key.partName(traced), placed.graph, segments)
   }

@@ -8,7 +8,8 @@ import Troika
 enum Main {
   static let commands: [any (Command & Sendable).Type] = [
     GenerateCommand.self, ChatCommand.self, InspectCommand.self, TokenizeCommand.self,
-    VerifyCommand.self, BundleCommand.self, PlanCommand.self, DevicesCommand.self,
+    VerifyCommand.self, BundleCommand.self, PlanCommand.self, BenchCommand.self,
+    DevicesCommand.self,
   ]
 
   static func main() async {

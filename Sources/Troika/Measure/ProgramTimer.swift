@@ -53,11 +53,13 @@ struct ProgramTimer {
   ///
   /// - Parameters:
   ///   - works: what is timed, in the order of a round.
+  ///   - constant: how many works at the front take part in every round, whatever they take.
   ///   - progress: called before each call with how many are over and how many there are.
   /// - Returns: a timing for each, in their order.
   /// - Throws: what makes a call fail, or `progress` throws.
   func time(
     _ works: [any TimedWork],
+    constant: Int = 0,
     progress: (_ done: Int, _ total: Int) throws -> Void = { _, _ in }
   ) throws -> [Timing] {
     var timings = [Timing](repeating: Timing(), count: works.count)
@@ -74,7 +76,7 @@ struct ProgramTimer {
     for _ in 0..<warmUps {
       for index in works.indices { timings[index].warmUp.append(try call(index).wall) }
     }
-    let counts = timings.map { samples(of: $0) }
+    let counts = timings.indices.map { $0 < constant ? repeats : samples(of: timings[$0]) }
     total = done + counts.reduce(0, +)
     for round in 0..<repeats {
       for index in works.indices where isDue(counts[index], in: round) {

@@ -69,6 +69,7 @@ public struct SampleComparison: Hashable, Sendable {
   /// What came out.
   ///
   /// - Parameter threshold: the share of the earlier time that is tolerated on top.
+  /// - Returns: the verdict.
   public func verdict(threshold: Double) -> Verdict {
     guard isKnown else { return .unknown }
     if high < 1 { return .faster }

@@ -62,8 +62,13 @@ enum BenchCommand: Command {
     let (folder, load) = try placement.open()
     if arguments["placement"] != nil { options.placement = load.placement }
     if options.units.isEmpty, options.placement == nil { options.units = units(load) }
-    let report = try placement.locating {
-      try Benchmark(folder, suite, options, load: load).run { ProgressLine.show($0) }
+    let report: BenchReport
+    do {
+      report = try await Benchmark(folder, suite, options, load: load)
+        .run { ProgressLine.show($0) }
+    } catch {
+      ProgressLine.clear()
+      throw placement.file.located(error)
     }
     ProgressLine.clear()
     if let path = arguments["save"] {

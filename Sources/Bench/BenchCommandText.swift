@@ -33,41 +33,48 @@ enum BenchCommandText {
 
   // MARK: - Tables
 
-  private static let stageWidth = 24
-  private static let unitWidth = 13
-
-  private static func row(_ stage: String, _ unit: String, _ cells: [(String, Int)]) -> String {
-    TimelineText.pad(stage, stageWidth) + TimelineText.pad(unit, unitWidth)
-      + cells.map { TimelineText.left($0.0, $0.1) }.joined()
+  /// A line: the stage, its unit, and cells from the right.
+  private static func row(
+    _ stage: String,
+    _ unit: String,
+    _ cells: [String],
+    _ widths: [Int]
+  ) -> String {
+    let numbers = zip(cells, widths).map { TimelineText.left($0, $1) }.joined()
+    let room = 80 - 13 - widths.reduce(0, +)
+    return TimelineText.pad(stage, room) + TimelineText.pad(unit, 13) + numbers
   }
 
   private static func steady(_ report: BenchReport) -> [String] {
-    let widths = [9, 9, 9, 9, 4]
-    let titles = zip(["median ms", "p10", "p90", "sd", "n"], widths).map { ($0, $1) }
-    return [row("steady state", "unit", titles)]
+    let widths = [9, 8, 8, 8, 7, 3]
+    let titles = ["median ms", "p10", "p90", "p99", "sd", "n"]
+    return [row("steady state", "unit", titles, widths)]
       + report.rows.map { entry in
         let summary = entry.samples.summary
-        let values = [summary.median, summary.p10, summary.p90, summary.deviation]
+        let values = [summary.median, summary.p10, summary.p90, summary.p99, summary.deviation]
         let cells = values.map(milliseconds) + ["\(summary.count)"]
-        return row(entry.stage, entry.unit.name, zip(cells, widths).map { ($0, $1) })
+        return row(entry.stage, entry.unit.name, cells, widths)
       }
   }
 
   private static func making(_ report: BenchReport) -> [String] {
-    let widths = [8, 8, 9, 8, 5, 5]
-    let names = ["build", "compile", "first ms", "MiB", "comp", "read"]
+    let widths = [8, 8, 9, 8, 5, 5, 4]
     let rows = report.rows.filter { $0.unit != BenchReport.host }
     guard !rows.isEmpty else { return [] }
-    return [row("program", "unit", zip(names, widths).map { ($0, $1) })]
+    let titles = ["build ms", "compile", "first", "MiB", "comp", "read", "off"]
+    return [row("program", "unit", titles, widths)]
       + rows.map { entry in
         let made = [entry.buildNanoseconds, entry.compileNanoseconds, entry.firstNanoseconds]
         let reached = report.reached(entry)
         let cells =
           made.map { $0.map { milliseconds(Double($0)) } ?? "-" }
           + [Format.fixed(Double(entry.work.weightByteCount) / Double(1 << 20), 1)]
-          + [reached.ofCompute, reached.ofRead].map(percent)
-        return row(entry.stage, entry.unit.name, zip(cells, widths).map { ($0, $1) })
-      } + ["MiB of weights; comp and read: % of the unit's limits above"]
+          + [reached.ofCompute, reached.ofRead].map(percent) + ["\(entry.elsewhere)"]
+        return row(entry.stage, entry.unit.name, cells, widths)
+      }
+      + [
+        "MiB of weights; comp and read: % of the unit's limits; off: operations on other units"
+      ].flatMap { PlanText.wrapped("", $0) }
   }
 
   private static func refusals(_ report: BenchReport) -> [String] {
@@ -101,14 +108,13 @@ enum BenchCommandText {
     _ threshold: Double
   ) -> [String] {
     guard !changes.isEmpty else { return [] }
-    let widths = [9, 8, 14]
-    let names = ["now ms", "ratio", "95 %"]
-    return ["", row("against the baseline", "unit", zip(names, widths).map { ($0, $1) })]
+    let widths = [8, 7, 13, 10]
+    let titles = ["now ms", "ratio", "95 %", "verdict"]
+    return ["", row("since the baseline", "unit", titles, widths)]
       + changes.map { change in
         let median = report.median(change).map(milliseconds) ?? "-"
-        let cells = [median] + ratios(change)
-        return row(change.stage, change.unit.name, zip(cells, widths).map { ($0, $1) }) + "  "
-          + word(change, threshold)
+        let cells = [median] + ratios(change) + [word(change, threshold)]
+        return row(change.stage, change.unit.name, cells, widths)
       }
   }
 

@@ -86,7 +86,13 @@ struct ClockedUnit: ComputeUnit {
     let works = [Noted("a", clock, 5), Noted("b", clock, 7)]
     var order = ""
     for work in works { work.log = { order += $0 } }
-    let timer = ProgramTimer(warmUps: 1, repeats: 3, fewest: 1, clock: clock.read)
+    let timer = ProgramTimer(
+      warmUps: 1,
+      repeats: 3,
+      fewest: 1,
+      leadNanoseconds: 0,
+      clock: clock.read
+    )
     var calls: [Int] = []
     let timings = try timer.time(works) { done, total in
       #expect(total == 10)
@@ -107,12 +113,38 @@ struct ClockedUnit: ComputeUnit {
       repeats: 12,
       fewest: 3,
       budgetNanoseconds: 400,
+      leadNanoseconds: 0,
       clock: clock.read
     )
     let timings = try timer.time(works)
     #expect(timings.map(\.steady.count) == [12, 4, 3])
     #expect(timings[1].rounds == [2, 5, 8, 11])
     #expect(timings[2].rounds == [3, 7, 11])
+  }
+
+  @Test func shortWorkIsCalledOnceMoreBeforeEachSample() throws {
+    let clock = StillClock()
+    let works = [Noted("s", clock, 5), Noted("l", clock, 50)]
+    var order = ""
+    for work in works { work.log = { order += $0 } }
+    let timer = ProgramTimer(warmUps: 0, repeats: 2, leadNanoseconds: 10, clock: clock.read)
+    let timings = try timer.time(works) { _, total in #expect(total <= 8) }
+    #expect(order == "slsslssl")
+    #expect(timings[0].warmUp == [5, 5] && timings[0].steady == [5, 5])
+    #expect(timings[1].warmUp.isEmpty && timings[1].steady == [50, 50])
+  }
+
+  @Test func whatIsConstantTakesPartInEveryRound() throws {
+    let clock = StillClock()
+    let works = [Noted("constant", clock, 900), Noted("slow", clock, 900)]
+    let timer = ProgramTimer(
+      warmUps: 0,
+      repeats: 9,
+      fewest: 2,
+      budgetNanoseconds: 1,
+      clock: clock.read
+    )
+    #expect(try timer.time(works, constant: 1).map(\.steady.count) == [9, 2])
   }
 
   @Test(arguments: [UnitID.cpu, .reference, .neuralEngine, .emulatedGPU])
@@ -163,7 +195,13 @@ struct ClockedUnit: ComputeUnit {
     let programs = try [ProgramStore.Key.embed(tokens: 1), .head(rows: 1, .decode, taps: [])].map {
       try TimedProgram($0, in: store, clock: clock.read)
     }
-    let timer = ProgramTimer(warmUps: 0, repeats: 4, fewest: 1, clock: clock.read)
+    let timer = ProgramTimer(
+      warmUps: 0,
+      repeats: 4,
+      fewest: 1,
+      leadNanoseconds: 0,
+      clock: clock.read
+    )
     #expect(try timer.time(programs).map(\.steady) == [[10, 10, 10, 10], [30, 30, 30, 30]])
     #expect(programs.allSatisfy { $0.compileNanoseconds == 0 && $0.fallbacks.isEmpty })
   }

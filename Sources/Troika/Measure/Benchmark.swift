@@ -4,7 +4,7 @@ public import Graph
 import Models
 
 /// Times every stage of a request on every unit that can run it.
-public struct Benchmark {
+public struct Benchmark: Sendable {
   /// What is timed and how often.
   public struct Options: Sendable {
     /// Units that are given every stage.
@@ -32,7 +32,7 @@ public struct Benchmark {
   let load: Troika.LoadOptions
   let registry: Registry
   let threads: Int
-  let clock: () -> Int
+  let clock: @Sendable () -> Int
 
   /// A benchmark of a model.
   ///
@@ -64,7 +64,7 @@ public struct Benchmark {
     _ options: Options,
     load: Troika.LoadOptions,
     registry: Registry,
-    clock: @escaping () -> Int
+    clock: @escaping @Sendable () -> Int
   ) {
     self.folder = folder
     self.suite = suite
@@ -75,14 +75,18 @@ public struct Benchmark {
     threads = load.threads ?? ProcessInfo.processInfo.activeProcessorCount
   }
 
-  /// Runs it.
+  /// Runs it on a thread of its own.
   ///
   /// - Parameter progress: called before each call of each stage.
   /// - Returns: what came out.
   /// - Throws: where a unit is not available, a pattern fits no stage, or a launch fails.
   public func run(
-    progress: (RequestProgress) -> Void = { _ in }
-  ) throws -> BenchReport {
+    progress: @escaping @Sendable (RequestProgress) -> Void = { _ in }
+  ) async throws -> BenchReport {
+    try await blocking { try measure(progress) }
+  }
+
+  func measure(_ progress: (RequestProgress) -> Void = { _ in }) throws -> BenchReport {
     var run = BenchRun(self)
     try run.prepare()
     try run.measureLimits()

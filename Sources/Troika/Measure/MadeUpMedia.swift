@@ -6,9 +6,9 @@ enum MadeUpMedia {
   static func bmp(_ width: Int, _ height: Int) -> Data {
     let stride = (width * 3 + 3) / 4 * 4
     var data = Data("BM".utf8)
-    data.add(UInt32(54 + stride * height), UInt32(0), UInt32(54), UInt32(40))
-    data.add(UInt32(width), UInt32(height), UInt16(1), UInt16(24), UInt32(0))
-    data.add(UInt32(stride * height), UInt32(0), UInt32(0), UInt32(0), UInt32(0))
+    let size = stride * height
+    data.add(UInt32(54 + size), 0, 54, 40, UInt32(width), UInt32(height), 1 | 24 << 16, 0)
+    data.add(UInt32(size), 0, 0, 0, 0)
     for row in 0..<height {
       var line = [UInt8](repeating: 0, count: stride)
       for column in 0..<width * 3 { line[column] = level(column / 3 + column % 3 * 40, row) }
@@ -39,8 +39,7 @@ enum MadeUpMedia {
     var data = Data("RIFF".utf8)
     data.add(UInt32(36 + count * 2))
     data.append(contentsOf: "WAVEfmt ".utf8)
-    data.add(UInt32(16), UInt16(1), UInt16(1), UInt32(rate), UInt32(rate * 2))
-    data.add(UInt16(2), UInt16(16))
+    data.add(UInt32(16), 1 | 1 << 16, UInt32(rate), UInt32(rate * 2), 2 | 16 << 16)
     data.append(contentsOf: "data".utf8)
     data.add(UInt32(count * 2))
     let samples = (0..<count).map { index in
@@ -58,11 +57,9 @@ enum MadeUpMedia {
 }
 
 extension Data {
-  fileprivate mutating func add(_ numbers: any FixedWidthInteger...) {
-    for number in numbers { add(number) }
-  }
-
-  private mutating func add<Number: FixedWidthInteger>(_ number: Number) {
-    Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+  fileprivate mutating func add<Number: FixedWidthInteger>(_ numbers: Number...) {
+    for number in numbers {
+      Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
   }
 }

@@ -16,7 +16,7 @@ protocol TimedWork {
 struct Timing: Hashable, Sendable {
   /// The first call: pages come into memory, drivers compile.
   var first = 0
-  /// Calls that only warm up, in order.
+  /// Calls that only warm up, in order, also those between samples.
   var warmUp: [Int] = []
   /// Calls in the steady state, in order.
   var steady: [Int] = []
@@ -46,6 +46,9 @@ struct ProgramTimer {
   var fewest = 10
   /// What the samples of one piece of work may take; slow work gets fewer, never below `fewest`.
   var budgetNanoseconds = 10_000_000_000
+  /// Work that takes less is called once more before each sample, so that it finds the caches as it
+  /// left them itself; longer work fills them anew anyway.
+  var leadNanoseconds = 2_000_000
   /// Where the time comes from.
   var clock: () -> Int = { MonotonicClock.nanoseconds }
 
@@ -77,9 +80,11 @@ struct ProgramTimer {
       for index in works.indices { timings[index].warmUp.append(try call(index).wall) }
     }
     let counts = timings.indices.map { $0 < constant ? repeats : samples(of: timings[$0]) }
-    total = done + counts.reduce(0, +)
+    let isShort = timings.map { expected(of: $0) < leadNanoseconds }
+    total = done + counts.indices.reduce(0) { $0 + counts[$1] * (isShort[$1] ? 2 : 1) }
     for round in 0..<repeats {
       for index in works.indices where isDue(counts[index], in: round) {
+        if isShort[index] { timings[index].warmUp.append(try call(index).wall) }
         let (wall, busy) = try call(index)
         timings[index].steady.append(wall)
         timings[index].busy.append(busy)
@@ -91,9 +96,10 @@ struct ProgramTimer {
 
   /// How many samples fit the budget.
   private func samples(of timing: Timing) -> Int {
-    let expected = max(timing.warmUp.last ?? timing.first, 1)
-    return min(repeats, max(fewest, budgetNanoseconds / expected))
+    min(repeats, max(fewest, budgetNanoseconds / expected(of: timing)))
   }
+
+  private func expected(of timing: Timing) -> Int { max(timing.warmUp.last ?? timing.first, 1) }
 
   /// Spreads samples evenly over the rounds.
   private func isDue(_ count: Int, in round: Int) -> Bool {

@@ -137,8 +137,9 @@ extension ProgramStore.Key {
     let text = model.configuration.text
     switch self {
     case .vision(let patches, _):
-      let side = Int(Double(patches).squareRoot().rounded(.up))
-      let grid = (0..<patches).flatMap { [Int32($0 % side), Int32($0 / side)] }
+      let fits = model.configuration.vision?.positionCount ?? 1
+      let side = min(Int(Double(patches).squareRoot().rounded(.up)), fits)
+      let grid = (0..<patches).flatMap { [Int32($0 % side), Int32($0 / side % fits)] }
       return [
         "positions": try Value(grid, [patches, 2]), "count": try Value([Int32(patches)], [1]),
       ]

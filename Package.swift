@@ -51,7 +51,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "Bench", dependencies: ["Troika", "Graph", "Devices", "Models", "Media"],
-      swiftSettings: strict),
+      resources: [.embedInCode("BenchSuite.json")], swiftSettings: strict),
 
     .target(name: "TestSupport", dependencies: ["Graph"], path: "Tests/TestSupport"),
     .testTarget(name: "GraphTests", dependencies: ["Graph", "TestSupport"]),

@@ -8,7 +8,8 @@ import Troika
 enum Main {
   static let commands: [any (Command & Sendable).Type] = [
     GenerateCommand.self, ChatCommand.self, InspectCommand.self, TokenizeCommand.self,
-    VerifyCommand.self, BundleCommand.self, PlanCommand.self, SimulateCommand.self, PlaceCommand.self, CalibrateCommand.self,
+    VerifyCommand.self, BundleCommand.self, PlanCommand.self, SimulateCommand.self,
+    PlaceCommand.self, CalibrateCommand.self, BenchCommand.self, DevicesCommand.self,
     DevicesCommand.self,
   ]
 

@@ -9,6 +9,15 @@ enum Options {
     try arguments.integer("threads", in: 1...1024) ?? ProcessInfo.processInfo.activeProcessorCount
   }
 
+  /// Chooses the instruction set of the processor's kernels, where asked for.
+  static func kernels(_ arguments: Arguments) throws {
+    guard let kernels = arguments["kernels"] else { return }
+    guard ["avx512", "avx2", "portable"].contains(kernels) else {
+      throw UsageError("--kernels: expected avx512, avx2 or portable, got '\(kernels)'")
+    }
+    try CPUUnit.useKernels(kernels)
+  }
+
   /// The Vulkan device that is asked for, with a folder for what its driver makes.
   static func gpu(_ arguments: Arguments) -> GPUOptions {
     let environment = ProcessInfo.processInfo.environment

@@ -51,12 +51,7 @@ struct RequestOptions {
 
   /// Loads the model, cuts checked against it.
   func loadModel() async throws -> Troika {
-    if let kernels = arguments["kernels"] {
-      guard ["avx512", "avx2", "portable"].contains(kernels) else {
-        throw UsageError("--kernels: expected avx512, avx2 or portable, got '\(kernels)'")
-      }
-      try CPUUnit.useKernels(kernels)
-    }
+    try Options.kernels(arguments)
     return try await PlacementOptions(arguments).loadModel()
   }
 

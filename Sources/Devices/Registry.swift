@@ -3,7 +3,7 @@ public import Graph
 /// The units of this machine by name.
 public struct Registry: Sendable {
   private var makers: [UnitID: @Sendable () throws -> any ComputeUnit]
-  private let made = UnitCache()
+  private var made = UnitCache()
 
   /// Every unit the runtime knows.
   ///
@@ -61,6 +61,24 @@ public struct Registry: Sendable {
         return PaperUnit(profile: GPUProfile.onPaper)
       }
     }
+  }
+
+  /// These units with another in place of one, which may wrap it.
+  ///
+  /// Units made so far stay with the registry that made them.
+  ///
+  /// - Parameters:
+  ///   - name: the unit that is replaced.
+  ///   - maker: makes the other.
+  /// - Returns: the units.
+  public func replacing(
+    _ name: UnitID,
+    with maker: @escaping @Sendable () throws -> any ComputeUnit
+  ) -> Registry {
+    var other = self
+    other.made = UnitCache()
+    other.makers[name] = maker
+    return other
   }
 
   /// The units that exist here.

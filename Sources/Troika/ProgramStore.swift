@@ -61,11 +61,8 @@ final class ProgramStore: @unchecked Sendable {
       order.append(key)
       return program
     }
-    let (graph, part) = try trace(key)
-    let placed = try place(graph.applying(Graph.standardPasses), part)
-    let program = try Program(placed.graph, over: weights, units: registry) {
-      placed.units[$0.id] ?? .cpu
-    }
+    let placed = try placed(key)
+    let program = try compile(placed)
     for fallback in placed.fallbacks where seen.insert(fallback).inserted {
       audit.append(fallback)
     }
@@ -74,6 +71,20 @@ final class ProgramStore: @unchecked Sendable {
     forecast.add(program.graph, program.parts)
     order.append(key)
     return program
+  }
+
+  /// A graph with a unit for every operation.
+  typealias Placed = (graph: Graph, units: [Int: UnitID], fallbacks: [Fallback])
+
+  /// Traces a program, passes done, and finds a unit for every operation.
+  func placed(_ key: Key) throws -> Placed {
+    let (graph, part) = try trace(key)
+    return try place(graph.applying(Graph.standardPasses), part)
+  }
+
+  /// Compiles a program for the units of its operations.
+  func compile(_ placed: Placed) throws -> Program {
+    try Program(placed.graph, over: weights, units: registry) { placed.units[$0.id] ?? .cpu }
   }
 
   /// The format of caches: f16 where any decoder program runs on a unit that stores f16.
@@ -103,7 +114,7 @@ final class ProgramStore: @unchecked Sendable {
   func place(
     _ graph: Graph,
     _ part: Part
-  ) throws -> (graph: Graph, units: [Int: UnitID], fallbacks: [Fallback]) {
+  ) throws -> Placed {
     var profiles: [UnitID: UnitProfile] = [:]
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)

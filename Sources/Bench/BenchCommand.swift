@@ -1,0 +1,172 @@
+import Devices
+import Foundation
+import Graph
+import Models
+import Troika
+
+/// `troika bench`: how long every stage takes on every unit.
+enum BenchCommand: Command {
+  static let name = "bench"
+  static let summary = "time every stage on every unit, compare with an earlier run"
+  static let help = """
+    usage: troika bench --model DIR [OPTIONS]
+
+    Times reading and preparing media, the towers, gathers, each chunk's prefill and decode, the head
+    and sampling: build, compile and first call apart from the steady state, whose samples are taken
+    in rounds, each stage once a round, beside fixed work that tells how fast the machine was. Weights
+    and caches are counted as the graphs state them; shares are of what the unit reaches in the same
+    run. Docs/Benchmarks.md says how the figures are made.
+
+      --units U,…         units that are given every stage (cpu, neuralEngine and gpu where it is no
+                          software, unless --placement says where stages run)
+      --stages S,…        stages by their beginning or a glob: vision, chunk?.decode*, sample
+      --repeat N          samples of a stage (30); ten or more for comparisons
+      --warm-up N         calls after the first that are no samples (2)
+      --seconds S         what the samples of a stage may take, three of them at least (30)
+      --suite F           shapes of pictures, clips, sound, prompts (the standard suite)
+      --image F, --video F, --audio F  also time reading these files; may be repeated
+      --output O          table (default), md, csv, json or jsonl; --json is --output json
+      --save F            also write the JSON document into a file
+      --baseline F        compare with an earlier JSON document; exit 1 where a stage is slower
+      --threshold PCT     by more than this (5)
+    \(PlacementOptions.help)
+      --kernels NAME      avx512, avx2 or portable (the best this processor has)
+
+    Example:
+      troika bench --model e2b.troika --units cpu --stages chunk,head --save before.json
+      troika bench --model e2b.troika --units cpu --stages chunk,head --baseline before.json
+    """
+
+  private enum Layout: String, CaseIterable { case table, md, csv, json, jsonl }
+
+  static func start(_ words: [String]) async throws -> ExitCode {
+    let files: Set = ["image", "video", "audio"]
+    let arguments = try Arguments(
+      words,
+      valued: PlacementOptions.valued.union(files).union([
+        "units", "stages", "repeat", "warm-up", "seconds", "suite", "output", "save", "baseline",
+        "threshold", "kernels",
+      ]),
+      repeated: files,
+      switches: PlacementOptions.switches.union(["json"])
+    )
+    if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
+    let layout = try layout(arguments)
+    let threshold = try arguments.number("threshold", in: 0...10_000) ?? 5
+    if let path = arguments["save"] { try FileOutput.check(path) }
+    let placement = try PlacementOptions(arguments)
+    var options = try options(arguments)
+    let suite = try suite(arguments["suite"])
+    let baseline = try arguments["baseline"].map { try BenchReport(JSONNode(file: $0)) }
+    try Options.kernels(arguments)
+    let (folder, load) = try placement.open()
+    if arguments["placement"] != nil { options.placement = load.placement }
+    if options.units.isEmpty, options.placement == nil { options.units = units(load) }
+    let report: BenchReport
+    do {
+      report = try await Benchmark(folder, suite, options, load: load)
+        .run { ProgressLine.show($0) }
+    } catch {
+      ProgressLine.clear()
+      throw placement.file.located(error)
+    }
+    ProgressLine.clear()
+    if let path = arguments["save"] {
+      try FileOutput.write(report.json.text(.indented) + "\n", to: path)
+    }
+    let changes = baseline.map { report.changes(since: $0) } ?? []
+    write(report, changes, threshold / 100, layout)
+    guard let baseline else { return .done }
+    warn(report, baseline)
+    return hold(changes, threshold)
+  }
+
+  // MARK: - Options
+
+  private static func layout(_ arguments: Arguments) throws -> Layout {
+    let layout = try arguments.choice("output", Layout.self)
+    guard arguments.has("json") else { return layout ?? .table }
+    guard layout == nil || layout == .json else {
+      throw UsageError("--json: expected it or --output, got both")
+    }
+    return .json
+  }
+
+  private static func options(_ arguments: Arguments) throws -> Benchmark.Options {
+    func list(_ name: String) -> [String] {
+      arguments[name]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        ?? []
+    }
+    var options = Benchmark.Options()
+    for name in list("units") {
+      let unit = try UnitID(known: name)
+      guard !options.units.contains(unit) else {
+        throw UsageError("--units: expected each unit once, got '\(name)' again")
+      }
+      options.units.append(unit)
+    }
+    options.stages = list("stages")
+    options.repeats = try arguments.integer("repeat", in: 1...10_000) ?? 30
+    options.warmUps = try arguments.integer("warm-up", in: 0...1000) ?? 2
+    options.secondsPerStage = try arguments.number("seconds", in: 0...86_400) ?? 30
+    options.files = try RequestOptions(arguments: arguments).media()
+    return options
+  }
+
+  private static func suite(_ path: String?) throws -> BenchSuite {
+    if let path { return try BenchSuite(JSONNode(file: path)) }
+    let name = "BenchSuite.json"
+    let value = try PackageResources.BenchSuite_json.withUnsafeBytes {
+      try JSONValue(parsing: $0, subject: name)
+    }
+    return try BenchSuite(JSONNode(value, subject: name))
+  }
+
+  /// The units of this machine that a model would run on.
+  private static func units(_ load: Troika.LoadOptions) -> [UnitID] {
+    let device = (try? GPUDevice.all())?.first { $0.obstacle == nil && $0.kind != .software }
+    return [.cpu, .neuralEngine] + (device == nil && load.gpu.device == nil ? [] : [.gpu])
+  }
+
+  // MARK: - What comes out
+
+  private static func write(
+    _ report: BenchReport,
+    _ changes: [StageChange],
+    _ threshold: Double,
+    _ layout: Layout
+  ) {
+    switch layout {
+    case .table: BenchCommandText.lines(report, changes, threshold).forEach { Output.line($0) }
+    case .md: BenchCommandText.markdown(report, changes, threshold).forEach { Output.line($0) }
+    case .csv: BenchCommandData.csv(report, changes, threshold).forEach { Output.line($0) }
+    case .json: Output.line(BenchCommandData.json(report, changes, threshold).text(.indented))
+    case .jsonl: BenchCommandData.jsonl(report, changes, threshold).forEach { Output.line($0) }
+    }
+  }
+
+  /// Says what else differs between two runs.
+  private static func warn(_ report: BenchReport, _ baseline: BenchReport) {
+    let (now, then) = (report.machine, baseline.machine)
+    let facts = [
+      ("processor", then.processor, now.processor), ("kernels", then.kernels, now.kernels),
+      ("threads", "\(then.threads)", "\(now.threads)"),
+      ("governor", then.governor, now.governor), ("compiler", then.compiler, now.compiler),
+      ("shapes", baseline.shapes, report.shapes), ("suite", baseline.suite, report.suite),
+    ]
+    for (name, old, new) in facts where old != new {
+      Output.warning("baseline: \(name): expected \(new), came \(old)")
+    }
+  }
+
+  private static func hold(_ changes: [StageChange], _ threshold: Double) -> ExitCode {
+    let slower = changes.filter { $0.comparison?.verdict(threshold: threshold / 100) == .slower }
+    guard let first = slower.first, let comparison = first.comparison else { return .done }
+    let more = slower.count > 1 ? ", and \(slower.count - 1) more" : ""
+    Output.error(
+      "\(first.stage) on \(first.unit): expected at most \(Format.significant(threshold)) % slower, "
+        + "came \(Format.fixed((comparison.ratio - 1) * 100, 1)) %\(more)"
+    )
+    return .failed
+  }
+}

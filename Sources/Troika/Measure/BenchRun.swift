@@ -1,0 +1,246 @@
+import Devices
+import Foundation
+import Graph
+import Models
+
+/// One run of a benchmark.
+struct BenchRun {
+  /// A stage on a unit, not yet compiled.
+  private struct Entry {
+    let name: String
+    let unit: UnitID
+    let work: Work
+
+    enum Work {
+      case host(HostWork)
+      case program(ProgramStage, in: ProgramStore)
+    }
+
+    /// Stages whose names begin alike are timed together.
+    var group: Substring { name.prefix { $0 != "." } }
+  }
+
+  private let benchmark: Benchmark
+  private let start: Int
+  private var entries: [Entry] = []
+  private var report: BenchReport
+  private let scratch: URL
+
+  init(_ benchmark: Benchmark) {
+    self.benchmark = benchmark
+    start = benchmark.clock()
+    scratch = FileManager.default.temporaryDirectory
+      .appendingPathComponent("troika-bench-\(UUID().uuidString)")
+    report = BenchReport(
+      machine: .current(
+        benchmark.registry,
+        threads: benchmark.threads,
+        device: benchmark.load.gpu.device
+      ),
+      model: benchmark.folder.path,
+      shapes: "",
+      suite: benchmark.suite.name
+    )
+    report.shares = [
+      "open", "prepare", "limits", "build", "compile", "bind", "first call", "warm-up", "steady",
+      "yardsticks",
+    ].map { .init(name: $0, nanoseconds: 0) }
+    add(benchmark.folder.openNanoseconds, to: "open")
+    add(benchmark.clock() - start, to: "prepare")
+  }
+
+  private mutating func add(_ nanoseconds: Int, to name: String) {
+    guard let index = report.shares.firstIndex(where: { $0.name == name }) else { return }
+    report.shares[index].nanoseconds += nanoseconds
+  }
+
+  // MARK: - Before anything is timed
+
+  /// Finds the stages, opens the units and writes the files.
+  mutating func prepare() throws {
+    let begin = benchmark.clock()
+    defer { add(benchmark.clock() - begin, to: "prepare") }
+    let stages = try benchmark.stages()
+    let ends = stages.layout.ranges.map { "\($0.upperBound)" }.joined(separator: ",")
+    report.shapes = "chunks \(ends), context \(stages.context)"
+    try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+    let host = HostStages(
+      processor: benchmark.folder.processor,
+      suite: benchmark.suite,
+      vocabularySize: benchmark.folder.model.configuration.text.vocabularySize,
+      folder: scratch,
+      files: benchmark.options.files
+    )
+    var all = try host.works().map {
+      Entry(name: $0.name, unit: BenchReport.host, work: .host($0))
+    }
+    for store in try benchmark.stores(stages) {
+      for stage in try stages.programs(store) {
+        let unit = store.placement.unit(of: stage.part)
+        guard !all.contains(where: { $0.name == stage.name && $0.unit == unit }) else { continue }
+        all.append(Entry(name: stage.name, unit: unit, work: .program(stage, in: store)))
+      }
+    }
+    entries = all.filter { benchmark.isWanted($0.name) }
+    guard !entries.isEmpty else {
+      let names = Set(all.map { "\($0.group)" }).sorted().joined(separator: ", ")
+      throw TroikaError.option(
+        name: "stages",
+        expected: "globs or beginnings of stages (\(names), …)",
+        got: benchmark.options.stages.joined(separator: ",")
+      )
+    }
+  }
+
+  /// Measures how fast the units are that have stages.
+  mutating func measureLimits() throws {
+    let begin = benchmark.clock()
+    defer { add(benchmark.clock() - begin, to: "limits") }
+    var units: [UnitID] = []
+    for entry in entries where entry.unit != BenchReport.host && !units.contains(entry.unit) {
+      units.append(entry.unit)
+    }
+    report.limits = try UnitLimit.measuring(units, in: benchmark.registry, timer)
+  }
+
+  private var timer: ProgramTimer {
+    ProgramTimer(
+      warmUps: benchmark.options.warmUps,
+      repeats: benchmark.options.repeats,
+      fewest: min(3, benchmark.options.repeats),
+      budgetNanoseconds: Int(benchmark.options.secondsPerStage * 1e9),
+      clock: benchmark.clock
+    )
+  }
+
+  // MARK: - Stages
+
+  /// Times the stages group by group, all units of a group in turns.
+  mutating func measureStages(_ progress: (RequestProgress) -> Void) throws {
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    let begin = benchmark.clock()
+    let yardsticks = try Yardstick.Kind.allCases.map {
+      try Yardstick($0, threads: benchmark.threads)
+    }
+    add(benchmark.clock() - begin, to: "prepare")
+    var groups: [Substring] = []
+    for entry in entries where groups.last != entry.group && !groups.contains(entry.group) {
+      groups.append(entry.group)
+    }
+    for group in groups {
+      try measure(entries.filter { $0.group == group }, yardsticks) { done, total in
+        progress(RequestProgress(stage: "bench \(group)", done: done, total: total))
+      }
+    }
+  }
+
+  private mutating func measure(
+    _ group: [Entry],
+    _ yardsticks: [Yardstick],
+    _ progress: (Int, Int) -> Void
+  ) throws {
+    var rows: [BenchReport.Row] = []
+    var works: [any TimedWork] = yardsticks
+    var programs: [ObjectIdentifier: [ProgramStore.Key: TimedProgram]] = [:]
+    for entry in group {
+      var row = BenchReport.Row(stage: entry.name, unit: entry.unit, samples: .init([]))
+      switch entry.work {
+      case .host(let work): works.append(work)
+      case .program(let stage, let store):
+        let id = ObjectIdentifier(store)
+        let known = programs[id]?[stage.key]
+        guard let program = try program(stage, store, known, entry, &row) else { continue }
+        programs[id, default: [:]][stage.key] = program
+        works.append(program)
+      }
+      rows.append(row)
+    }
+    let timings = try timer.time(works, constant: yardsticks.count, progress: progress)
+    for (index, timing) in timings.enumerated() {
+      let isYardstick = index < yardsticks.count
+      add(timing.first, to: isYardstick ? "yardsticks" : "first call")
+      add(timing.warmUp.reduce(0, +), to: isYardstick ? "yardsticks" : "warm-up")
+      add(timing.steady.reduce(0, +), to: isYardstick ? "yardsticks" : "steady")
+    }
+    for (index, row) in rows.enumerated() {
+      report.rows.append(finished(row, timings[yardsticks.count + index], timings))
+    }
+  }
+
+  /// A stage's program with memory of its own; nil where its unit does not run it.
+  private mutating func program(
+    _ stage: ProgramStage,
+    _ store: ProgramStore,
+    _ known: TimedProgram?,
+    _ entry: Entry,
+    _ row: inout BenchReport.Row
+  ) throws -> TimedProgram? {
+    let begin = benchmark.clock()
+    let program: TimedProgram
+    do {
+      program =
+        try known?.standing(at: stage.position, in: store.model)
+        ?? TimedProgram(stage.key, in: store, position: stage.position, clock: benchmark.clock)
+    } catch DeviceError.declined(_, _, let reason) {
+      add(benchmark.clock() - begin, to: "compile")
+      refuse(entry, reason)
+      return nil
+    }
+    let took = benchmark.clock() - begin
+    if known == nil {
+      (row.buildNanoseconds, row.compileNanoseconds) =
+        (program.buildNanoseconds, program.compileNanoseconds)
+      add(program.buildNanoseconds, to: "build")
+      add(program.compileNanoseconds, to: "compile")
+      add(took - program.buildNanoseconds - program.compileNanoseconds, to: "bind")
+      row.firstNanoseconds = 0
+    } else {
+      add(took, to: "bind")
+    }
+    for segment in program.program.segments {
+      let count = segment.graph.nodes.count { segment.graph.isOperation($0) }
+      if segment.unit == entry.unit { row.operations += count } else { row.elsewhere += count }
+    }
+    guard row.operations > 0 else {
+      refuse(entry, program.fallbacks.first?.reason ?? "none of its operations is placed there")
+      return nil
+    }
+    row.work = StageWork(program.program.graph, position: stage.position)
+    return program
+  }
+
+  private mutating func refuse(_ entry: Entry, _ reason: String) {
+    report.refusals.append(.init(stage: entry.name, unit: entry.unit, reason: reason))
+  }
+
+  /// A row with its samples, each beside what the yardstick of its kind took in its round.
+  private func finished(
+    _ row: BenchReport.Row,
+    _ timing: Timing,
+    _ timings: [Timing]
+  ) -> BenchReport.Row {
+    var row = row
+    if row.firstNanoseconds != nil || row.unit == BenchReport.host {
+      row.firstNanoseconds = timing.first
+    }
+    let limit = report.limits.first { $0.unit == row.unit }
+    let computing = Double(row.work.flops) / (limit?.flopsPerSecond ?? 1)
+    let reading = Double(row.work.weightByteCount) / (limit?.bytesPerSecond ?? 1)
+    let kind: Yardstick.Kind = reading > computing ? .read : .compute
+    let yardstick = timings[Yardstick.Kind.allCases.firstIndex(of: kind) ?? 0].steady
+    row.samples = PairedSamples(
+      timing.steady,
+      yardstick: timing.rounds.map { max(yardstick[$0], 1) }
+    )
+    row.busyNanoseconds = Int(SampleSummary(timing.busy.map(Double.init)).median)
+    return row
+  }
+
+  /// The report, its time accounted for.
+  func finish() -> BenchReport {
+    var report = report
+    report.wallNanoseconds =
+      benchmark.clock() - start + benchmark.folder.openNanoseconds
+    return report
+  }
+}

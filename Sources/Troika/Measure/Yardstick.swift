@@ -1,0 +1,83 @@
+import Devices
+import Dispatch
+import Foundation
+import Graph
+
+/// Fixed work on the processor that no kernel of ours takes part in: how fast the machine is now.
+///
+/// Timed in every round beside the stages, it tells a slower stage from a slower machine.
+final class Yardstick: TimedWork, @unchecked Sendable {
+  /// What it is made of.
+  enum Kind: String, CaseIterable, Sendable {
+    /// Multiplications and additions in registers.
+    case compute
+    /// Reading memory that no cache holds.
+    case read
+  }
+
+  let kind: Kind
+  var name: String { "yardstick.\(kind.rawValue)" }
+  private let threads: Int
+  private let memory: Buffer
+  private var results: [UInt64]
+
+  /// Bytes that are read.
+  private static let byteCount = 128 << 20
+  /// Multiply-adds of a register on a thread.
+  private static let steps = 100_000
+
+  /// Fixed work for a number of threads.
+  ///
+  /// - Throws: `DeviceError.outOfMemory`.
+  init(_ kind: Kind, threads: Int) throws {
+    self.kind = kind
+    self.threads = threads
+    results = [UInt64](repeating: 0, count: threads)
+    memory = try Buffer(byteCount: kind == .read ? Self.byteCount : 64)
+    memory.pointer.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
+  }
+
+  func run() -> [Timeline.Event] {
+    results.withUnsafeMutableBufferPointer { results in
+      nonisolated(unsafe) let results = results
+      DispatchQueue.concurrentPerform(iterations: threads) { thread in
+        results[thread] = kind == .read ? sum(of: thread) : product(from: thread)
+      }
+    }
+    return []
+  }
+
+  /// The sum of a thread's part of the memory.
+  private func sum(of thread: Int) -> UInt64 {
+    let words = UnsafeBufferPointer(
+      start: UnsafePointer(memory.pointer.assumingMemoryBound(to: SIMD8<UInt64>.self)),
+      count: memory.byteCount / 64
+    )
+    var sum = SIMD8<UInt64>.zero
+    for index in words.count * thread / threads..<words.count * (thread + 1) / threads {
+      sum &+= words[index]
+    }
+    return sum.wrappedSum()
+  }
+
+  /// Eight independent chains of multiply-adds.
+  private func product(from thread: Int) -> UInt64 {
+    var chains = (0..<8).map { SIMD8<Float>(repeating: Float($0 + thread) * 0.1) }
+    chains.withUnsafeMutableBufferPointer { chains in
+      var (a, b, c, d) = (chains[0], chains[1], chains[2], chains[3])
+      var (e, f, g, h) = (chains[4], chains[5], chains[6], chains[7])
+      for _ in 0..<Self.steps {
+        a = a * 0.5 + 1
+        b = b * 0.5 + 1
+        c = c * 0.5 + 1
+        d = d * 0.5 + 1
+        e = e * 0.5 + 1
+        f = f * 0.5 + 1
+        g = g * 0.5 + 1
+        h = h * 0.5 + 1
+      }
+      chains[0] = a + b + c + d + e + f + g + h
+    }
+    return UInt64(chains[0].sum().bitPattern)
+  }
+}

@@ -10,7 +10,6 @@ enum Main {
     GenerateCommand.self, ChatCommand.self, InspectCommand.self, TokenizeCommand.self,
     VerifyCommand.self, BundleCommand.self, PlanCommand.self, SimulateCommand.self,
     PlaceCommand.self, CalibrateCommand.self, BenchCommand.self, DevicesCommand.self,
-    DevicesCommand.self,
   ]
 
   static func main() async {

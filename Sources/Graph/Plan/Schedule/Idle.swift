@@ -30,6 +30,13 @@ extension Timeline {
     /// Why.
     public let cause: Cause
 
+    /// A stretch from its parts.
+    public init(startNanoseconds: Int, endNanoseconds: Int, cause: Cause) {
+      self.startNanoseconds = startNanoseconds
+      self.endNanoseconds = endNanoseconds
+      self.cause = cause
+    }
+
     /// How long it was.
     public var nanoseconds: Int { endNanoseconds - startNanoseconds }
   }

@@ -28,12 +28,16 @@ public final class Program: Sendable {
     executables = try segments.map { segment in
       try units.unit(segment.unit).compile(segment, over: source)
     }
+    work = segments.map(\.graph.work)
     let named = Set(graph.outputs.map(\.name))
     crossings = segments.map { segment in
       segment.graph.outputs.filter { !named.contains($0.name) }
         .map { ($0.name, segment.graph.nodes[$0.node].type) }
     }
   }
+
+  /// Operations and bytes of each segment's launch, added up.
+  public let work: [Int]
 
   /// The segments in order, each with its memory.
   public var parts: [(segment: Segment, footprint: Footprint)] {
@@ -76,5 +80,15 @@ public final class Program: Sendable {
       values[output.name] = try Value(graph.nodes[output.node].type)
     }
     return values
+  }
+}
+
+extension Graph {
+  /// Floating-point operations and bytes of one run, added up.
+  var work: Int {
+    nodes.reduce(0) { sum, node in
+      let cost = node.op.cost(inputs: node.inputs.map { nodes[$0].type }, result: node.type)
+      return sum + cost.flops + cost.bytesRead + cost.bytesWritten
+    }
   }
 }

@@ -53,6 +53,20 @@ public final class Program: Sendable {
     after: [Moment] = []
   ) throws -> [Moment] {
     var bindings = bindings
+    return try launch(&bindings, after: after)
+  }
+
+  /// Runs the program once the moments have come; returns at once.
+  ///
+  /// - Parameters:
+  ///   - bindings: a value for every input and output; what crosses between segments joins them.
+  ///   - after: moments to wait for.
+  /// - Returns: one moment a segment, the last of which is the program's end.
+  /// - Throws: where a binding is absent or has another type.
+  public func launch(
+    _ bindings: inout [String: Value],
+    after: [Moment] = []
+  ) throws -> [Moment] {
     var moments: [Moment] = []
     for (index, executable) in executables.enumerated() {
       for crossing in crossings[index] { bindings[crossing.name] = try Value(crossing.type) }

@@ -53,7 +53,7 @@ public final class Moment: @unchecked Sendable {
       var slice = Self.slice
       var problem: (any Error)?
       if let start {
-        let left = start + nanoseconds - MonotonicClock.nanoseconds
+        let left = nanoseconds - (MonotonicClock.nanoseconds - start)
         if left <= 0 { problem = tooLong() }
         slice = min(slice, left)
       } else {

@@ -39,6 +39,7 @@ final class RunningProgram {
   /// The launch that is under way.
   private var program: Program?
   private var moments: [Moment] = []
+  private var bindings: [String: Value] = [:]
   private var written: WrittenRows?
   private var kept: Buffer?
   private var launched = 0
@@ -70,6 +71,7 @@ final class RunningProgram {
       }
     }
     moments = []
+    bindings = [:]
     return result
   }
 
@@ -81,11 +83,11 @@ final class RunningProgram {
         let program = try store.program(request.key)
         self.program = program
         result.outputs = try program.allocateOutputs(except: request.states)
-        let bindings = request.inputs.merging(request.states) { $1 }.merging(result.outputs) { $1 }
+        bindings = request.inputs.merging(request.states) { $1 }.merging(result.outputs) { $1 }
         let written = WrittenRows(of: program.graph, bindings)
         self.written = written
         kept = store.failures.allowsFallback && program.leavesProcessor ? try written.kept() : nil
-        moments = try program.launch(bindings)
+        moments = try program.launch(&bindings)
         return
       } catch let error as DeviceError {
         try moveAway(from: error)
@@ -118,12 +120,21 @@ final class RunningProgram {
     for output in program.graph.outputs where !request.key.taps.contains(output.name) {
       guard let value = result.outputs[output.name] else { continue }
       if value.rows(0, count: min(request.rows, value.type.shape[0])).containsNaN {
-        throw .notANumber(program, output.name)
+        throw notANumber(program, output.name)
       }
     }
     for piece in written?.pieces ?? [] where piece.rows.containsNaN {
-      throw .notANumber(program, piece.name)
+      throw notANumber(program, piece.name)
     }
+  }
+
+  /// NaN among a program's results: the fault of the first unit that handed any on.
+  private func notANumber(_ program: Program, _ name: String) -> DeviceError {
+    let culprit = program.segments.first { segment in
+      segment.graph.outputs.contains { !$0.isState && bindings[$0.name]?.containsNaN == true }
+    }
+    let unit = culprit?.unit ?? program.segments.last { $0.unit != .cpu }?.unit ?? .cpu
+    return .notANumber(unit: unit.name, program: program.graph.name, output: name)
   }
 
   /// Sends the part away from the unit that failed it.
@@ -170,19 +181,4 @@ final class RunningProgram {
 extension Program {
   /// Whether any of it runs elsewhere than on the processor.
   fileprivate var leavesProcessor: Bool { segments.contains { $0.unit != .cpu } }
-}
-
-extension DeviceError {
-  /// NaN among a program's results: the fault of the last unit that is not the processor, else of that.
-  fileprivate static func notANumber(_ program: Program, _ output: String) -> DeviceError {
-    let makers = program.segments.filter { segment in
-      segment.graph.outputs.contains { $0.name == output }
-    }
-    let units = (program.segments + makers).map(\.unit)
-    return .notANumber(
-      unit: (units.last { $0 != .cpu } ?? .cpu).name,
-      program: program.graph.name,
-      output: output
-    )
-  }
 }

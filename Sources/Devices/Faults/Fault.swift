@@ -56,6 +56,7 @@ public struct Fault: Hashable, Sendable {
   ///   - number: the launch's number on its unit.
   ///   - program: the program's name.
   ///   - turn: the launch's number among those of its program's segment.
+  /// - Returns: whether it does.
   func strikes(launch number: Int, of program: String, turn: Int) -> Bool {
     switch place {
     case .everywhere: kind == .random

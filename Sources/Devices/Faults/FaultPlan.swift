@@ -30,13 +30,14 @@ public struct FaultPlan: Hashable, Sendable {
   /// Whether anything may go wrong on a unit.
   func concerns(_ unit: UnitID) -> Bool { faults.contains { $0.concerns(unit) } }
 
-  /// What strikes a launch, if anything does.
+  /// Finds what strikes a launch.
   ///
   /// - Parameters:
   ///   - unit: the unit.
   ///   - number: the launch's number on its unit, from 1.
   ///   - program: the program's name.
   ///   - turn: the launch's number among those of its program's segment, from 1.
+  /// - Returns: the fault; nil where nothing strikes.
   func fault(on unit: UnitID, launch number: Int, of program: String, turn: Int) -> Fault? {
     for fault in faults where fault.concerns(unit) && fault.kind != .compile {
       guard fault.strikes(launch: number, of: program, turn: turn) else { continue }

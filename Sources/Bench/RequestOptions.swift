@@ -32,8 +32,8 @@ struct RequestOptions {
       --thinking          ask the model to think
       --raw               special tokens in the prompt count as such
       --json              one JSON document
-      --inject FAULT,…    make units fail, to see what follows: UNIT:FAULT@WHEN with compile, fail,
-                          nan, slow=Nx, hang or gone; launch=N, PROGRAM or PROGRAM#N, + behind for
+      --inject FAULT,…    make units fail, to see what follows: UNIT:FAULT@WHEN with compile,
+                          fail, nan, slow=Nx, hang or gone; launch=N, PROGRAM or PROGRAM#N, + behind for
                           all later ones; random; seed=N, rate=R, limit=Ns; see Docs/Faults.md
     """
 

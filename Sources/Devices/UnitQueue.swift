@@ -29,8 +29,8 @@ public final class Moment: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// Makes a launch that is not over fail: if it has not begun it never will; if it has, what it still
-  /// writes is nobody's.
+  /// Makes a launch that is not over fail: if it has not begun it never will; if it has, what it
+  /// still writes is nobody's.
   public func giveUp(_ error: any Error) { reach(.failure(error)) }
 
   /// Blocks until the moment has come, and gives it up where that takes too long.

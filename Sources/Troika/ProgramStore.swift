@@ -75,7 +75,7 @@ final class ProgramStore: @unchecked Sendable {
     weights: any WeightSource,
     registry: Registry,
     placement: Placement,
-    failures: UnitFailures = UnitFailures(allowsFallback: false)
+    failures: UnitFailures = UnitFailures(allowsFallback: false, checksNumbers: false)
   ) {
     self.failures = failures
     self.model = model

@@ -1,12 +1,12 @@
 import Devices
 import Graph
 
-/// One program on its way: launched, waited for, and launched again on the next allowed unit where its
-/// unit fails.
+/// One program on its way: launched, waited for, and launched again on the next allowed unit where
+/// its unit fails.
 ///
-/// A launch that may be repeated keeps the rows of caches that it is going to write, and a repetition
-/// begins by putting them back: it reads what the first launch read. Everything else that a program
-/// writes is memory of its own, new for each launch. Not shared between threads.
+/// A launch that may be repeated keeps the rows of caches that it is going to write, and a
+/// repetition begins by putting them back: it reads what the first launch read. Everything else
+/// that a program writes is memory of its own, new for each launch. Not shared between threads.
 final class RunningProgram {
   /// What a program made.
   struct Result {
@@ -64,14 +64,13 @@ final class RunningProgram {
         result.events += events
         isOver = true
       } catch let error as DeviceError {
-        moments.forEach { $0.giveUp(error) }
+        giveUp(error)
         try moveAway(from: error)
         try restore(error)
         try launch()
       }
     }
-    moments = []
-    bindings = [:]
+    (moments, bindings, written, kept) = ([], [:], nil, nil)
     return result
   }
 
@@ -95,6 +94,13 @@ final class RunningProgram {
     }
   }
 
+  /// Leaves the launch to itself; of what comes behind it nothing begins any more.
+  private func giveUp(_ error: DeviceError) {
+    moments.forEach { $0.giveUp(error) }
+    guard error.losesUnit, let unit = error.unit, let program else { return }
+    store.failures.keep(program, bindings, lostBy: unit)
+  }
+
   private func waitForLaunch() throws -> [Timeline.Event] {
     guard let program else { return [] }
     let name = program.graph.name
@@ -116,7 +122,7 @@ final class RunningProgram {
 
   /// Looks for NaN in everything the program hands on.
   private func checkNumbers() throws(DeviceError) {
-    guard let program else { return }
+    guard let program, store.failures.checksNumbers else { return }
     for output in program.graph.outputs where !request.key.taps.contains(output.name) {
       guard let value = result.outputs[output.name] else { continue }
       if value.rows(0, count: min(request.rows, value.type.shape[0])).containsNaN {

@@ -4,22 +4,26 @@ import Graph
 
 /// Which units have failed which programs of a loaded model, and how long a launch may take.
 ///
-/// Shared by all sessions of a model. A failure sends one part away from one unit; a unit that is lost
-/// sends away everything that is placed on it.
+/// Shared by all sessions of a model. A failure sends one part away from one unit; a unit that is
+/// lost sends away everything that is placed on it.
 final class UnitFailures: @unchecked Sendable {
   private struct Content {
     var lost: Set<UnitID> = []
     var moved: [Part: Set<UnitID>] = [:]
+    var abandoned: [(program: Program, bindings: [String: Value])] = []
   }
 
   /// Whether what fails on a unit may run on another.
   let allowsFallback: Bool
+  /// Whether results are searched for NaN.
+  let checksNumbers: Bool
   /// Nanoseconds that a launch may take in place of the usual limit.
   private let limitNanoseconds: Int?
   private let content = Locked(Content())
 
-  init(allowsFallback: Bool, limitNanoseconds: Int? = nil) {
+  init(allowsFallback: Bool, checksNumbers: Bool = true, limitNanoseconds: Int? = nil) {
     self.allowsFallback = allowsFallback
+    self.checksNumbers = checksNumbers
     self.limitNanoseconds = limitNanoseconds
   }
 
@@ -48,10 +52,19 @@ final class UnitFailures: @unchecked Sendable {
     return mayMove
   }
 
+  /// Keeps what a launch uses that is still under way on a unit when that is lost: for as long as
+  /// the model is loaded, once a unit.
+  func keep(_ program: Program, _ bindings: [String: Value], lostBy unit: UnitID) {
+    content.update { content in
+      guard !content.lost.contains(unit) else { return }
+      content.abandoned.append((program, bindings))
+    }
+  }
+
   /// Nanoseconds that a launch may run.
   ///
-  /// Ten seconds, and two nanoseconds for each operation and byte; on a Vulkan device, which watches
-  /// over its own progress, three minutes more. The units that define operations may take for ever.
+  /// Ten seconds, and two nanoseconds for each operation and byte; on a Vulkan device, which
+  /// watches over its own progress, three minutes more; on units for tests no limit.
   func limit(work: Int, on unit: UnitID) -> Int {
     if let limitNanoseconds { return limitNanoseconds }
     let usual = 10_000_000_000 + 2 * work

@@ -20,7 +20,7 @@ import Testing
     ("fail", 70), ("nan", 70), ("compile", 70), ("hang", 70), ("gone", 69),
   ])
   func aFaultIsAWarningOrAnExitCode(_ kind: String, _ code: Int) throws {
-    let inject = ["--inject", "neuralEngine:\(kind)@chunk2.decode", "--inject", "limit=0.6s"]
+    let inject = ["--inject", "neuralEngine:\(kind)@chunk2.decode", "--inject", "limit=2s"]
     let lenient = try generate(inject)
     #expect(lenient.code == 0)
     #expect(lenient.output == "a green circle left of a blue square\n")

@@ -10,8 +10,8 @@ import Testing
   @Test func everyFormIsRead() throws {
     let text =
       "neuralEngine:fail@launch=7,gpu:compile,neuralEngine:nan@chunk2.decode#3,gpu:emulated:gone,"
-      + "neuralEngine:slow=2.5x@chunk1.*#2+,cpu:hang@embed,random,gpu:random@vision,seed=5,rate=0.5,"
-      + "limit=0.25s"
+      + "neuralEngine:slow=2.5x@chunk1.*#2+,cpu:hang@embed,random,gpu:random@vision,seed=5,"
+      + "rate=0.5,limit=0.25s"
     let plan = try FaultPlan(parsing: text)
     #expect(
       plan.faults.map(\.description) == [

@@ -7,8 +7,8 @@ import Testing
 @testable import Devices
 @testable import Troika
 
-/// Whatever launch fails, in whatever way: the logits are, bit for bit, those of a run in which the part
-/// had been on the next unit from that launch on.
+/// Whatever launch fails, in whatever way: the logits are, bit for bit, those of a run in which the
+/// part had been on the next unit from that launch on.
 @Suite(.serialized) struct FaultStepTests {
   static let placements: [(String, UnitID)] = [
     ("chunks=neuralEngine", .neuralEngine), ("chunks=gpu:emulated", .emulatedGPU),
@@ -19,45 +19,42 @@ import Testing
   private func check(
     _ steps: FaultSteps,
     _ unit: UnitID,
-    _ kind: Fault.Kind,
+    _ kinds: [Fault.Kind],
     stride: Int,
     limit: Int? = nil
   ) throws {
     let launches = try steps.launches(on: unit)
     #expect(launches.count >= 4)
-    let isLoss = kind == .gone || kind == .hang
+    let isLoss = kinds == [.gone] || kinds == [.hang]
     for index in Swift.stride(from: 0, to: launches.count, by: stride) {
       let (step, part) = launches[index]
-      let fault = Fault(unit, kind, at: .launch(index + 1))
-      let got = try steps.run(FaultPlan([fault], limitNanoseconds: limit))
       let want = try steps.expected(step, part, on: unit, losesUnit: isLoss)
-      #expect(got.logits == want.logits, "\(fault) in \(part) of step \(step)")
-      #expect(got.warnings.count == 1, "\(got.warnings)")
-      #expect(got.warnings.first?.hasPrefix("\(unit): ") == true)
-      let failed = got.events[step].filter { $0.program.hasSuffix(" (failed)") }
-      #expect(failed.count == 1 && failed.first?.unit == unit)
-      #expect(got.events.joined().count { $0.program.hasSuffix(" (failed)") } == 1)
+      for kind in kinds {
+        let fault = Fault(unit, kind, at: .launch(index + 1))
+        let got = try steps.run(FaultPlan([fault], limitNanoseconds: limit))
+        #expect(got.logits == want.logits, "\(fault) in \(part) of step \(step)")
+        #expect(got.warnings.count == 1, "\(got.warnings)")
+        #expect(got.warnings.first?.hasPrefix("\(unit): ") == true)
+        let failed = got.events[step].filter { $0.program.hasSuffix(" (failed)") }
+        #expect(failed.count == 1 && failed.first?.unit == unit)
+        #expect(got.events.joined().count { $0.program.hasSuffix(" (failed)") } == 1)
+      }
     }
   }
 
   @Test(arguments: placements)
-  func aLaunchThatFailsHalfway(_ name: String, _ unit: UnitID) throws {
-    try check(FaultSteps(name), unit, .fail, stride: 1)
-  }
-
-  @Test(arguments: placements)
-  func aLaunchThatReturnsNaN(_ name: String, _ unit: UnitID) throws {
-    try check(FaultSteps(name), unit, .nan, stride: 1)
+  func aLaunchThatFailsHalfwayOrReturnsNaN(_ name: String, _ unit: UnitID) throws {
+    try check(FaultSteps(name), unit, [.fail, .nan], stride: 1)
   }
 
   @Test(arguments: placements)
   func aUnitThatDisappears(_ name: String, _ unit: UnitID) throws {
-    try check(FaultSteps(name), unit, .gone, stride: 2)
+    try check(FaultSteps(name), unit, [.gone], stride: 3)
   }
 
   @Test(arguments: placements.prefix(3))
   func aLaunchThatNeverEnds(_ name: String, _ unit: UnitID) throws {
-    try check(FaultSteps(name), unit, .hang, stride: 5, limit: 500_000_000)
+    try check(FaultSteps(name), unit, [.hang], stride: 8, limit: 1_500_000_000)
   }
 
   @Test func aSlowLaunchChangesNothing() throws {
@@ -88,7 +85,7 @@ import Testing
   @Test func withoutFallbackTheErrorNamesUnitAndProgram() throws {
     let steps = try FaultSteps("chunks=neuralEngine")
     for (text, limit) in [
-      ("fail", nil), ("nan", nil), ("gone", nil), ("compile", nil), ("hang", 300_000_000),
+      ("fail", nil), ("nan", nil), ("gone", nil), ("compile", nil), ("hang", 1_500_000_000),
     ] as [(String, Int?)] {
       var plan = try FaultPlan(parsing: "neuralEngine:\(text)@chunk2.decode")
       plan.limitNanoseconds = limit

@@ -6,8 +6,8 @@ import TestSupport
 @testable import Devices
 @testable import Troika
 
-/// A prompt in three batches and three tokens over a model whose rings have only the window's rows, so
-/// that every batch after the first overwrites rows that its own attention still reads.
+/// A prompt in three batches and three tokens over a model whose rings have only the window's rows,
+/// so that every batch after the first overwrites rows that its own attention still reads.
 struct FaultSteps {
   /// What the steps made.
   struct Outcome {

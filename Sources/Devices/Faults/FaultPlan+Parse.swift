@@ -15,13 +15,14 @@ public enum FaultPlanError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .malformed(let text):
-      "inject: expected UNIT:FAULT@WHEN with a unit of \(UnitID.all.map(\.name).joined(separator: " ")), "
-        + "random, or seed=, rate=, limit=, got '\(text)'"
+      "inject: expected UNIT:FAULT@WHEN with a unit of "
+        + "\(UnitID.all.map(\.name).joined(separator: " ")), random, or seed=, rate=, limit=, "
+        + "got '\(text)'"
     case .unknownKind(let text):
       "inject: expected compile, fail, nan, slow=Nx, hang, gone or random, got '\(text)'"
     case .place(let text, let entry):
-      "inject: \(entry): expected launch=N, PROGRAM or PROGRAM#N with N from 1, perhaps a + behind, "
-        + "got '\(text)'"
+      "inject: \(entry): expected launch=N, PROGRAM or PROGRAM#N with N from 1, perhaps a + "
+        + "behind, got '\(text)'"
     case .value(let key, let expected, let got):
       "inject: \(key): expected \(expected), got '\(got)'"
     }

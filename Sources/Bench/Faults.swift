@@ -12,15 +12,17 @@ enum Faults {
     case let error as DeviceError: code(of: error)
     case let error as TroikaError: code(of: error)
     case BundleError.cancelled: .interrupted
-    case is SamplingError, is EngineOptionError: .usage
+    case is SamplingError, is EngineOptionError, is FaultPlanError: .usage
     default: .input
     }
   }
 
   private static func code(of error: DeviceError) -> ExitCode {
     switch error {
-    case .unavailable: .unavailable
-    case .outOfMemory, .binding, .launch: .fault
+    case .unavailable, .lost: .unavailable
+    // NaN on a unit that computes in f32 is the model's.
+    case .notANumber(let unit, _, _) where [UnitID.cpu, .reference].contains(UnitID(unit)): .input
+    case .outOfMemory, .binding, .launch, .compilation, .timedOut, .notANumber: .fault
     case .declined: .input
     }
   }

@@ -23,7 +23,7 @@ struct PlacementOptions {
       --engine K=V,…      switches of the neural engine: accumulate=f16|f32, flush=on|off,
                           program-bytes=N|none, layers=N|none
       --gpu NAME|INDEX    the Vulkan device (the best there is; see devices)
-      --no-fallback       a program that its unit refuses is an error
+      --no-fallback       a program that its unit refuses or fails is an error
       --chunks N,…        exclusive ends of the decoder's programs
       --prefill N,…       token counts of prefill programs (64,512)
       --shared-layers R   last (default): layers without caches of their own run for the last
@@ -92,8 +92,9 @@ struct PlacementOptions {
   }
 
   /// Loads the model.
-  func loadModel() async throws -> Troika {
-    let (folder, options) = try open()
+  func loadModel(faults: FaultPlan = FaultPlan()) async throws -> Troika {
+    var (folder, options) = try open()
+    options.faults = faults
     if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
     do {
       return try await Troika.load(folder: folder, options: options)

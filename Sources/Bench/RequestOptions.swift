@@ -7,8 +7,8 @@ import Troika
 /// The options of commands that answer requests: which model runs, where, and how.
 struct RequestOptions {
   static let valued = PlacementOptions.valued.union(generating).union(media)
-    .union(["kernels"])
-  static let repeated: Set<String> = ["image", "video", "audio"]
+    .union(["kernels", "inject"])
+  static let repeated: Set<String> = ["image", "video", "audio", "inject"]
   static let switches = PlacementOptions.switches.union([
     "include-audio", "thinking", "raw", "json",
   ])
@@ -32,6 +32,9 @@ struct RequestOptions {
       --thinking          ask the model to think
       --raw               special tokens in the prompt count as such
       --json              one JSON document
+      --inject FAULT,…    make units fail, to see what follows: UNIT:FAULT@WHEN with compile,
+                          fail, nan, slow=Nx, hang or gone; launch=N, PROGRAM or PROGRAM#N, + behind for
+                          all later ones; random; seed=N, rate=R, limit=Ns; see Docs/Faults.md
     """
 
   static let mediaHelp = """
@@ -52,7 +55,13 @@ struct RequestOptions {
   /// Loads the model, cuts checked against it.
   func loadModel() async throws -> Troika {
     try Options.kernels(arguments)
-    return try await PlacementOptions(arguments).loadModel()
+    return try await PlacementOptions(arguments).loadModel(faults: try faults())
+  }
+
+  /// The faults of all `--inject` options.
+  func faults() throws -> FaultPlan {
+    let texts = arguments.options.filter { $0.name == "inject" }.map(\.value)
+    return texts.isEmpty ? FaultPlan() : try FaultPlan(parsing: texts.joined(separator: ","))
   }
 
   /// How answers are made.

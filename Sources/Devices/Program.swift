@@ -28,12 +28,16 @@ public final class Program: Sendable {
     executables = try segments.map { segment in
       try units.unit(segment.unit).compile(segment, over: source)
     }
+    work = segments.map(\.graph.work)
     let named = Set(graph.outputs.map(\.name))
     crossings = segments.map { segment in
       segment.graph.outputs.filter { !named.contains($0.name) }
         .map { ($0.name, segment.graph.nodes[$0.node].type) }
     }
   }
+
+  /// Operations and bytes of each segment's launch, added up.
+  public let work: [Int]
 
   /// The segments in order, each with its memory.
   public var parts: [(segment: Segment, footprint: Footprint)] {
@@ -49,6 +53,20 @@ public final class Program: Sendable {
     after: [Moment] = []
   ) throws -> [Moment] {
     var bindings = bindings
+    return try launch(&bindings, after: after)
+  }
+
+  /// Runs the program once the moments have come; returns at once.
+  ///
+  /// - Parameters:
+  ///   - bindings: a value for every input and output; what crosses between segments joins them.
+  ///   - after: moments to wait for.
+  /// - Returns: one moment a segment, the last of which is the program's end.
+  /// - Throws: where a binding is absent or has another type.
+  public func launch(
+    _ bindings: inout [String: Value],
+    after: [Moment] = []
+  ) throws -> [Moment] {
     var moments: [Moment] = []
     for (index, executable) in executables.enumerated() {
       for crossing in crossings[index] { bindings[crossing.name] = try Value(crossing.type) }
@@ -76,5 +94,15 @@ public final class Program: Sendable {
       values[output.name] = try Value(graph.nodes[output.node].type)
     }
     return values
+  }
+}
+
+extension Graph {
+  /// Floating-point operations and bytes of one run, added up.
+  var work: Int {
+    nodes.reduce(0) { sum, node in
+      let cost = node.op.cost(inputs: node.inputs.map { nodes[$0].type }, result: node.type)
+      return sum + cost.flops + cost.bytesRead + cost.bytesWritten
+    }
   }
 }

@@ -4,6 +4,7 @@ public import Graph
 public struct Registry: Sendable {
   private var makers: [UnitID: @Sendable () throws -> any ComputeUnit]
   private var made = UnitCache()
+  private let faults: FaultPlan
 
   /// Every unit the runtime knows.
   ///
@@ -11,11 +12,14 @@ public struct Registry: Sendable {
   ///   - threads: worker threads of units on the processor.
   ///   - engine: switches of the neural engine.
   ///   - gpu: which Vulkan device, and how it is used.
+  ///   - faults: what goes wrong on them.
   public init(
     threads: Int,
     engine: EngineOptions = EngineOptions(),
-    gpu: GPUOptions = GPUOptions()
+    gpu: GPUOptions = GPUOptions(),
+    faults: FaultPlan = FaultPlan()
   ) {
+    self.faults = faults
     // Threads that fill the machine stay on a processor each; fewer are left to the system, which knows
     // what else runs.
     let machine = HostMachine.current()
@@ -91,7 +95,17 @@ public struct Registry: Sendable {
     guard let maker = makers[name] else {
       throw DeviceError.unavailable(unit: name.name, reason: "this build has no such unit")
     }
-    return try made.unit(name, maker)
+    guard faults.concerns(name) else { return try made.unit(name, maker) }
+    return try made.unit(name) { [faults] in FaultyUnit(try maker(), faults) }
+  }
+
+  /// The health of a unit that keeps it.
+  ///
+  /// - Throws: `DeviceError.unavailable` where this machine has no such unit.
+  public func health(of name: UnitID) throws -> HealthRecord? {
+    let unit = try unit(name)
+    let own = (unit as? FaultyUnit)?.inner ?? unit
+    return (own as? any HealthKeeping)?.health
   }
 }
 

@@ -5,16 +5,71 @@ public import Graph
 public final class Moment: @unchecked Sendable {
   private let condition = NSCondition()
   private var outcome: Result<Timeline.Event, any Error>?
+  private var start: Int?
 
   /// A moment still to come.
   init() {}
 
+  /// Notes that the launch runs from now on.
+  ///
+  /// - Returns: false where it was given up and must not run any more.
+  func begin() -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    guard outcome == nil else { return false }
+    start = MonotonicClock.nanoseconds
+    return true
+  }
+
+  /// Ends the launch; what comes after the first end is of no account.
   func reach(_ result: Result<Timeline.Event, any Error>) {
     condition.lock()
-    outcome = result
+    if outcome == nil { outcome = result }
     condition.broadcast()
     condition.unlock()
   }
+
+  /// Makes a launch that is not over fail: if it has not begun it never will; if it has, what it
+  /// still writes is nobody's.
+  public func giveUp(_ error: any Error) { reach(.failure(error)) }
+
+  /// Blocks until the moment has come, and gives it up where that takes too long.
+  ///
+  /// - Parameters:
+  ///   - nanoseconds: how long the launch may run.
+  ///   - tooLong: the error where it runs longer.
+  ///   - inVain: asked while the launch waits for its turn: the error where that will not come.
+  /// - Returns: when the launch ran.
+  /// - Throws: what made the launch fail.
+  public func wait(
+    atMost nanoseconds: Int,
+    tooLong: () -> any Error,
+    inVain: () -> (any Error)?
+  ) throws -> Timeline.Event {
+    condition.lock()
+    defer { condition.unlock() }
+    while true {
+      if let outcome { return try outcome.get() }
+      var slice = Self.slice
+      var problem: (any Error)?
+      if let start {
+        let left = nanoseconds - (MonotonicClock.nanoseconds - start)
+        if left <= 0 { problem = tooLong() }
+        slice = min(slice, left)
+      } else {
+        problem = inVain()
+      }
+      if let problem {
+        outcome = .failure(problem)
+        condition.broadcast()
+        throw problem
+      }
+      _ = condition.wait(until: Date(timeIntervalSinceNow: Double(slice) / 1e9))
+    }
+  }
+
+  /// Nanoseconds after which a waiting thread looks round.
+  private static let slice = 50_000_000
 
   /// Blocks until the moment has come.
   ///
@@ -58,6 +113,7 @@ final class UnitQueue: Sendable {
     line.append {
       do {
         for earlier in after { try earlier.wait() }
+        guard moment.begin() else { return }
         let start = MonotonicClock.nanoseconds
         try work()
         moment.reach(

@@ -26,6 +26,8 @@ final class DecoderSession {
     var taps: [String: Value] = [:]
     /// What ran when.
     var events: [Timeline.Event] = []
+    /// What the user should know about units that failed.
+    var warnings: [String] = []
   }
 
   let store: ProgramStore
@@ -118,16 +120,16 @@ final class DecoderSession {
     values.merge(caches) { current, _ in current }
     for launch in programs.launches(tokens: tokens, wanted: wanted, phase) {
       if launch.narrows { try narrow(&values, count: count) }
-      let program = try store.program(.chunk(launch.chunk, launch.shape, phase, taps: taps))
-      try run(program, &values, taps, &result)
+      let key = ProgramStore.Key.chunk(launch.chunk, launch.shape, phase, taps: taps)
+      try run(key, &values, count: count, &result)
     }
     if wanted != .none, !programs.joinsHead(phase), var hidden = values["hidden"] {
       if wanted == .last, hidden.type.shape[0] > 1 {
         hidden = hidden.rows(count - 1, count: 1)
         values["hidden"] = hidden
       }
-      let program = try store.program(.head(rows: hidden.type.shape[0], phase, taps: taps))
-      try run(program, &values, taps, &result)
+      let key = ProgramStore.Key.head(rows: hidden.type.shape[0], phase, taps: taps)
+      try run(key, &values, count: count, &result)
     }
     result.logits = wanted == .none ? nil : values["logits"]
     if tokens != count, wanted == .all {
@@ -145,12 +147,11 @@ final class DecoderSession {
     _ result: inout Result
   ) throws -> [String: Value] {
     let tokens = rows.ids.count
-    let program = try store.program(.embed(tokens: tokens))
-    var values = try program.allocateOutputs()
+    var values: [String: Value] = [:]
     values["ids"] = try Value(rows.ids, [tokens])
     values["perLayerIds"] = try Value(rows.perLayerIds, [tokens])
     values["positions"] = try Value((0..<tokens).map { Int32(position + $0) }, [tokens, 1])
-    result.events += try program.run(values)
+    try run(.embed(tokens: tokens), &values, count: count, &result)
     guard let hidden = values["hidden"] else { return values }
     for feature in rows.features {
       let target = hidden.rows(feature.row, count: feature.value.type.shape[0])
@@ -180,18 +181,21 @@ final class DecoderSession {
     values["blocks"] = try Value([0 as Int32], [1])
   }
 
+  /// Runs one program; its results join the values.
   private func run(
-    _ program: Program,
+    _ key: ProgramStore.Key,
     _ values: inout [String: Value],
-    _ taps: Set<String>,
+    count: Int,
     _ result: inout Result
   ) throws {
-    let outputs = try program.allocateOutputs(except: caches)
-    var bindings = values
-    bindings.merge(outputs) { _, new in new }
-    result.events += try program.run(bindings)
-    for (name, value) in outputs {
-      if taps.contains(name) { result.taps[name] = value }
+    let request = RunningProgram.Request(key: key, inputs: values, states: caches, rows: count)
+    let done = try RunningProgram(request, in: store).wait()
+    result.events += done.events
+    result.warnings += done.warnings
+    caches.merge(done.states) { _, new in new }
+    values.merge(done.states) { _, new in new }
+    for (name, value) in done.outputs {
+      if key.taps.contains(name) { result.taps[name] = value }
       values[name == "hiddenOut" ? "hidden" : name] = value
     }
   }

@@ -12,15 +12,31 @@ enum EncoderShapes: Hashable, Sendable {
 }
 
 /// An encoding that has been launched.
-struct PendingEncoding {
-  /// Features `[tokens, D]`, final when the moments have come.
-  let features: Value
-  /// All outputs by name, inner values included.
-  let outputs: [String: Value]
-  let moments: [Moment]
+final class PendingEncoding {
+  private let running: RunningProgram?
+  private let empty: Value
+  private let tokens: Int
+  /// All outputs by name, inner values included; there when it has been waited for.
+  private(set) var outputs: [String: Value] = [:]
+
+  /// An encoding of so many tokens; without a program there are none.
+  init(_ running: RunningProgram?, tokens: Int, empty: Value) {
+    self.running = running
+    self.tokens = tokens
+    self.empty = empty
+  }
+
+  /// Features `[tokens, D]`, once it has been waited for.
+  var features: Value { outputs["features"]?.rows(0, count: tokens) ?? empty }
 
   /// Waits for the features.
-  func wait() throws -> [Timeline.Event] { try moments.map { try $0.wait() } }
+  ///
+  /// - Throws: what made the launch fail, where no other unit may take its place.
+  func wait() throws -> RunningProgram.Result {
+    let result = try running?.wait() ?? RunningProgram.Result()
+    outputs = result.outputs
+    return result
+  }
 
   /// The features, once they are final.
   func waited() throws -> Value {
@@ -41,7 +57,6 @@ struct Encoders {
     guard let vision = model.configuration.vision else { throw TroikaError.lacksTower("vision") }
     let patches = image.patches
     let count = visionShapes == .exact ? patches.count : vision.bucket(patches: patches.count)
-    let program = try store.program(.vision(patches: count, taps: taps))
     let order = image.blockOrder(kernel: vision.poolingKernel)
     let width = patches.valuesPerPatch
     let pixels = try Value(TensorType(.f32, [count, width]))
@@ -52,7 +67,7 @@ struct Encoders {
       positions[place * 2 + 1] = patches.positions[patch * 2 + 1]
     }
     return try launch(
-      program,
+      .vision(patches: count, taps: taps),
       [
         "pixels": pixels, "positions": try Value(positions, [count, 2]),
         "count": try Value([Int32(patches.count)], [1]),
@@ -66,20 +81,17 @@ struct Encoders {
     guard model.configuration.audio != nil else { throw TroikaError.lacksTower("audio") }
     let mel = audio.mel
     guard mel.softTokenCount > 0 else {
-      let width = model.configuration.text.hiddenSize
-      let none = try Value(TensorType(.f32, [0, width]))
-      return PendingEncoding(features: none, outputs: [:], moments: [])
+      return PendingEncoding(nil, tokens: 0, empty: try empty())
     }
     let count =
       audioShapes == .exact ? mel.frameCount : AudioConfiguration.bucket(frames: mel.frameCount)
     let bins = mel.values.count / max(mel.frameCount, 1)
-    let program = try store.program(.audio(frames: count, taps: taps))
     let mask = (0..<count).map { Float($0 < mel.validFrameCount ? 1 : 0) }
     let half = stride(from: 0, to: mask.count, by: 2).map { mask[$0] }
     let padding = [Float](repeating: 0, count: (count - mel.frameCount) * bins)
     let tokens = AudioConfiguration.tokens(frames: mel.validFrameCount)
     return try launch(
-      program,
+      .audio(frames: count, taps: taps),
       [
         "mel": try Value(mel.values + padding, [count, bins]),
         "mask": try Value(mask, [mask.count, 1, 1]),
@@ -91,20 +103,21 @@ struct Encoders {
   }
 
   private func launch(
-    _ program: Program,
+    _ key: ProgramStore.Key,
     _ inputs: [String: Value],
     tokens: Int
   ) throws -> PendingEncoding {
-    let outputs = try program.allocateOutputs()
-    let moments = try program.launch(inputs.merging(outputs) { _, new in new })
-    guard let features = outputs["features"] else {
-      throw TroikaError.lacksTower(program.graph.name)
-    }
+    let request = RunningProgram.Request(key: key, inputs: inputs, rows: tokens)
     return PendingEncoding(
-      features: features.rows(0, count: tokens),
-      outputs: outputs,
-      moments: moments
+      try RunningProgram(request, in: store),
+      tokens: tokens,
+      empty: try empty()
     )
+  }
+
+  /// Features of nothing.
+  private func empty() throws -> Value {
+    try Value(TensorType(.f32, [0, model.configuration.text.hiddenSize]))
   }
 }
 

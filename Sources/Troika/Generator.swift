@@ -37,6 +37,7 @@ struct Generator {
     )
     let encoded = try encoding.run(prompt, media, from: reused)
     encoding.events.forEach { response.timeline.append($0) }
+    response.warnings += encoding.warnings
     response.timings.encodeNanoseconds = MonotonicClock.nanoseconds - begin
     var logits: Value?
     if let features = encoded {
@@ -180,6 +181,7 @@ struct Generator {
         phase: .prefill
       )
       result.events.forEach { response.timeline.append($0) }
+      response.warnings += result.warnings
       history += keys[position..<end]
       position = end
       if isLast { return result.logits }
@@ -223,6 +225,7 @@ struct Generator {
       )
       let result = try session.step(row, wanted: .last, phase: .decode)
       result.events.forEach { response.timeline.append($0) }
+      response.warnings += result.warnings
       history.append(.token(next))
       guard let made = result.logits else { break }
       logits = made

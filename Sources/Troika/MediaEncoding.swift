@@ -10,6 +10,8 @@ final class MediaEncoding {
   let callbacks: GenerationCallbacks
   /// Launches that are over.
   private(set) var events: [Timeline.Event] = []
+  /// What the user should know about units that failed.
+  private(set) var warnings: [String] = []
   private(set) var isCancelled = false
   private var done = 0
   private var total = 0
@@ -60,8 +62,8 @@ final class MediaEncoding {
     var values: [Value] = []
     for part in parts where !stopped() {
       let pending = try launch(part)
-      values.append(pending.features)
       try finish(pending)
+      values.append(pending.features)
     }
     return values
   }
@@ -107,7 +109,9 @@ final class MediaEncoding {
   }
 
   private func finish(_ pending: PendingEncoding) throws {
-    events += try pending.wait()
+    let result = try pending.wait()
+    events += result.events
+    warnings += result.warnings
     done += 1
   }
 

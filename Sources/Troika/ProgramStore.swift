@@ -25,15 +25,44 @@ final class ProgramStore: @unchecked Sendable {
     case embed(tokens: Int)
     case chunk(Int, TextDecoder.ChunkShape, Part.Phase, taps: Set<String>)
     case head(rows: Int, Part.Phase, taps: Set<String>)
+
+    /// What placements call it.
+    var part: Part {
+      switch self {
+      case .vision: .vision
+      case .audio: .audio
+      case .embed: .embed
+      case .chunk(let index, _, let phase, _): .chunk(index, phase)
+      case .head(_, let phase, _): .head(phase)
+      }
+    }
+
+    /// Inner values that are outputs too.
+    var taps: Set<String> {
+      switch self {
+      case .vision(_, let taps), .audio(_, let taps), .chunk(_, _, _, let taps),
+        .head(_, _, let taps):
+        taps
+      case .embed: []
+      }
+    }
+  }
+
+  /// A program, and the units that it is kept away from.
+  private struct Place: Hashable {
+    let key: Key
+    let avoided: Set<UnitID>
   }
 
   let model: Gemma4
   private let weights: any WeightSource
   let registry: Registry
   let placement: Placement
+  /// Units that failed.
+  let failures: UnitFailures
   private let lock = NSLock()
-  private var programs: [Key: Program] = [:]
-  private var order: [Key] = []
+  private var programs: [Place: Program] = [:]
+  private var order: [Place] = []
   private var forecast = MemoryForecast()
   /// Operations that another unit runs than the one they were placed on.
   private var audit: [Fallback] = []
@@ -45,31 +74,41 @@ final class ProgramStore: @unchecked Sendable {
     model: Gemma4,
     weights: any WeightSource,
     registry: Registry,
-    placement: Placement
+    placement: Placement,
+    failures: UnitFailures = UnitFailures(allowsFallback: false, checksNumbers: false)
   ) {
+    self.failures = failures
     self.model = model
     self.weights = weights
     self.registry = registry
     self.placement = placement
   }
 
+  /// A program on the units of the placement that have not failed its part.
+  ///
+  /// - Throws: where a unit is absent or declines an operation.
   func program(_ key: Key) throws -> Program {
     lock.lock()
     defer { lock.unlock() }
-    if let program = programs[key] {
-      order.removeAll { $0 == key }
-      order.append(key)
+    let avoided = failures.avoided(by: key.part).intersection(placement.units)
+    let place = Place(key: key, avoided: avoided)
+    if let program = programs[place] {
+      order.removeAll { $0 == place }
+      order.append(place)
       return program
     }
-    let placed = try placed(key)
+    // What a unit failed is not launched there again.
+    for old in order where old.key == key { programs[old] = nil }
+    order.removeAll { $0.key == key }
+    let placed = try placed(key, avoiding: avoided)
     let program = try compile(placed)
     for fallback in placed.fallbacks where seen.insert(fallback).inserted {
       audit.append(fallback)
     }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
-    programs[key] = program
+    programs[place] = program
     forecast.add(program.graph, program.parts)
-    order.append(key)
+    order.append(place)
     return program
   }
 
@@ -77,9 +116,9 @@ final class ProgramStore: @unchecked Sendable {
   typealias Placed = (graph: Graph, units: [Int: UnitID], fallbacks: [Fallback])
 
   /// Traces a program, passes done, and finds a unit for every operation.
-  func placed(_ key: Key) throws -> Placed {
+  func placed(_ key: Key, avoiding avoided: Set<UnitID> = []) throws -> Placed {
     let (graph, part) = try trace(key)
-    return try place(graph.applying(Graph.standardPasses), part)
+    return try place(graph.applying(Graph.standardPasses), part, avoiding: avoided)
   }
 
   /// Compiles a program for the units of its operations.
@@ -111,18 +150,24 @@ final class ProgramStore: @unchecked Sendable {
   }
 
   /// Writes out what a unit without fused attention needs and finds a unit for every operation.
+  ///
+  /// What is placed on a unit to avoid is placed on the next one.
   func place(
     _ graph: Graph,
-    _ part: Part
+    _ part: Part,
+    avoiding avoided: Set<UnitID> = []
   ) throws -> Placed {
+    let placement = avoided.reduce(placement) { placement, unit in
+      placement.replacing(unit, with: UnitFailures.next(after: unit) ?? unit)
+    }
     var profiles: [UnitID: UnitProfile] = [:]
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)
     // A unit whose sums are kept in fp16 rounds between the products and the softmax too.
     let narrow = Set(profiles.filter { $0.value.numerics.accumulation == .f16 }.keys)
     let written = try graph.applying([
-      AttentionMasking { [placement] in fixed.contains(placement.unit(of: $0, in: part)) },
-      AttentionDecomposition { [placement] in narrow.contains(placement.unit(of: $0, in: part)) },
+      AttentionMasking { fixed.contains(placement.unit(of: $0, in: part)) },
+      AttentionDecomposition { narrow.contains(placement.unit(of: $0, in: part)) },
       // Layers of one window share their mask.
       CommonSubexpressions(),
     ])
@@ -158,7 +203,7 @@ final class ProgramStore: @unchecked Sendable {
     switch key {
     case .vision(let patches, let taps):
       guard let vision = model.vision else { throw TroikaError.lacksTower("vision") }
-      return (try vision.encoder(patches: patches, over: weights, taps: taps), .vision)
+      return (try vision.encoder(patches: patches, over: weights, taps: taps), key.part)
     case .audio(let frames, let taps):
       guard let audio = model.audio else { throw TroikaError.lacksTower("audio") }
       return (try audio.encoder(frames: frames, over: weights, taps: taps), .audio)

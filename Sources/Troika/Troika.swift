@@ -34,8 +34,10 @@ public final class Troika: Sendable {
     public var threads: Int?
     /// Which Vulkan device the `gpu` unit is, and how it is used.
     public var gpu: GPUOptions
-    /// Whether a program that its unit refuses may run on the CPU.
+    /// Whether a program that its unit refuses, or fails, may run on the CPU.
     public var allowsFallback: Bool
+    /// What goes wrong on the units, for tests of what follows it.
+    public var faults: FaultPlan
 
     /// Options with their defaults.
     public init(
@@ -48,7 +50,8 @@ public final class Troika: Sendable {
       engine: EngineOptions = EngineOptions(),
       threads: Int? = nil,
       gpu: GPUOptions = GPUOptions(),
-      allowsFallback: Bool = true
+      allowsFallback: Bool = true,
+      faults: FaultPlan = FaultPlan()
     ) {
       self.placement = placement
       self.layout = layout
@@ -60,6 +63,7 @@ public final class Troika: Sendable {
       self.threads = threads
       self.gpu = gpu
       self.allowsFallback = allowsFallback
+      self.faults = faults
     }
   }
 
@@ -98,7 +102,8 @@ public final class Troika: Sendable {
     registry = Registry(
       threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount,
       engine: options.engine,
-      gpu: options.gpu
+      gpu: options.gpu,
+      faults: options.faults
     )
     let check = try PlacementCheck(
       options.placement,
@@ -120,14 +125,16 @@ public final class Troika: Sendable {
       model: folder.model,
       weights: folder.weights,
       registry: registry,
-      placement: placement
+      placement: placement,
+      failures: UnitFailures(
+        allowsFallback: options.allowsFallback,
+        limitNanoseconds: options.faults.limitNanoseconds
+      )
     )
-    let slow = try store.slowDeviceWarning(
-      options,
-      layout: layout,
-      context: context,
-      .measured
-    )
+    // Faults are counted by launches, which measuring would add to.
+    let slow =
+      options.faults.isEmpty
+      ? try store.slowDeviceWarning(options, layout: layout, context: context, .measured) : []
     warnings = folder.warnings + check.warnings + slow
     loadedByteCount = HostMachine.residentByteCount
     loadNanoseconds = folder.openNanoseconds + MonotonicClock.nanoseconds - start

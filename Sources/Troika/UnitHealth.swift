@@ -44,12 +44,12 @@ public struct UnitHealth: Hashable, Sendable {
   }
 
   init?(_ name: UnitID, _ registry: Registry) {
-    guard let unit = try? registry.unit(name) as? any HealthKeeping else { return nil }
-    let report = unit.health.report
+    guard let health = try? registry.health(of: name) else { return nil }
+    let report = health.report
     guard !report.isEmpty else { return nil }
     self.unit = name
     operations = report.map(Operation.init)
-    firstUnhealthy = unit.health.firstUnhealthy.map(Operation.init)
+    firstUnhealthy = health.firstUnhealthy.map(Operation.init)
   }
 }
 

@@ -107,7 +107,7 @@ final class GPUContext: @unchecked Sendable {
     switch status {
     case TG_OUT_OF_MEMORY: .outOfMemory(unit: UnitNames.gpu, byteCount: byteCount)
     case TG_DEVICE_LOST:
-      .launch(unit: UnitNames.gpu, program: program, reason: "\(device.name) was lost")
+      .lost(unit: UnitNames.gpu, program: program, reason: "\(device.name) was lost")
     default: .launch(unit: UnitNames.gpu, program: program, reason: "Vulkan call failed")
     }
   }
@@ -142,7 +142,7 @@ final class GPUContext: @unchecked Sendable {
   func wait(_ value: UInt64, patience: Int, _ program: String) throws {
     let status = tg_wait(handle, value, UInt64(patience))
     guard UInt32(status) == TG_TIMEOUT.rawValue else { return try check(status, program) }
-    let problem = DeviceError.launch(
+    let problem = DeviceError.lost(
       unit: UnitNames.gpu,
       program: program,
       reason: "\(device.name) made no progress for \(patience / 1_000_000) ms"

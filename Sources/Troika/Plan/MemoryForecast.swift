@@ -16,9 +16,11 @@ struct MemoryForecast: Sendable {
   private var bindings: [String: Int] = [:]
   /// Bytes of values that cross between units inside the program that has most.
   private var largestCrossing = 0
+  /// Bytes of cache rows that are kept for a repetition, of the program that writes most.
+  private var largestKept = 0
 
   /// Bytes of values that live between and beside the programs.
-  var bindingByteCount: Int { bindings.values.reduce(0, +) + largestCrossing }
+  var bindingByteCount: Int { bindings.values.reduce(0, +) + largestCrossing + largestKept }
 
   /// Bytes of the arenas of all units.
   var arenaByteCount: Int { arenas.values.reduce(0, +) }
@@ -59,6 +61,8 @@ struct MemoryForecast: Sendable {
         .map { segment.graph.nodes[$0.node].type.byteCount }
     }
     largestCrossing = max(largestCrossing, crossing.reduce(0, +))
+    guard parts.contains(where: { $0.segment.unit != .cpu }) else { return }
+    largestKept = max(largestKept, graph.writtenByteCount)
   }
 
   /// Bytes of weights that are read whole, once each, as they are stored.
@@ -69,6 +73,15 @@ struct MemoryForecast: Sendable {
 }
 
 extension Graph {
+  /// Bytes of the cache rows that a launch writes at most.
+  fileprivate var writtenByteCount: Int {
+    outputs.filter(\.isState).reduce(0) { sum, output in
+      let update = nodes[output.node]
+      guard update.op == .cacheUpdate else { return sum + update.type.byteCount }
+      return sum + update.type.dtype.byteCount(of: nodes[update.inputs[1]].type.shape)
+    }
+  }
+
   /// Whether a constant is read by more than gathers, which touch only the rows they take.
   func isReadWhole(_ constant: Int) -> Bool {
     nodes.contains { node in

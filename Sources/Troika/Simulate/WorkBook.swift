@@ -94,17 +94,6 @@ final class WorkBook {
 }
 
 extension ProgramStore.Key {
-  /// The part the program belongs to.
-  var part: Part {
-    switch self {
-    case .vision: .vision
-    case .audio: .audio
-    case .embed: .embed
-    case .chunk(let index, _, let phase, _): .chunk(index, phase)
-    case .head(_, let phase, _): .head(phase)
-    }
-  }
-
   /// The program's name by its part: `vision`, `chunk1.decode`, `chunk2.prefill512`.
   func partName(_ graph: Graph) -> String {
     switch self {

@@ -92,9 +92,13 @@ struct PlacementOptions {
   }
 
   /// Loads the model.
-  func loadModel(faults: FaultPlan = FaultPlan()) async throws -> Troika {
+  func loadModel(
+    faults: FaultPlan = FaultPlan(),
+    overlaps: Bool = true
+  ) async throws -> Troika {
     var (folder, options) = try open()
     options.faults = faults
+    options.overlaps = overlaps
     if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
     do {
       return try await Troika.load(folder: folder, options: options)

@@ -18,9 +18,7 @@ struct RequestPlan {
   /// Tokens of the batches, real and compiled.
   private(set) var batches: [(real: Int, shape: Int)] = []
 
-  /// The last task that made the next value of each cache, and those that read it since.
-  private var writers: [String: Int] = [:]
-  private var readers: [String: [Int]] = [:]
+  private var caches = StateHazards()
   private let programs: RequestPrograms
 
   /// Tasks of a request.
@@ -125,16 +123,11 @@ struct RequestPlan {
   ) throws -> Int {
     let program = try programs.price(key, fill)
     launchCount += 1
-    var waiting = after
-    for state in program.work.readStates { waiting += writers[state].map { [$0] } ?? [] }
-    for state in program.work.writtenStates { waiting += readers[state] ?? [] }
+    let (read, written) = (program.work.readStates, program.work.writtenStates)
+    var waiting = after + caches.tasks(reading: read, writing: written)
     for run in program.runs { waiting = [add(program.work.name, run, .launch, after: waiting)] }
     let last = waiting.max() ?? -1
-    for state in program.work.readStates { readers[state, default: []].append(last) }
-    for state in program.work.writtenStates {
-      writers[state] = last
-      readers[state] = []
-    }
+    caches.note(last, reading: read, writing: written)
     return last
   }
 

@@ -18,7 +18,9 @@ public struct ScheduleBound: Hashable, Sendable {
     var before = [Int](repeating: 0, count: graph.tasks.count)
     var behind = before
     for (id, task) in graph.tasks.enumerated() {
-      for earlier in task.after { before[id] = max(before[id], before[earlier] + durations[earlier]) }
+      for earlier in task.after {
+        before[id] = max(before[id], before[earlier] + durations[earlier])
+      }
     }
     for (id, task) in graph.tasks.enumerated().reversed() {
       for earlier in task.after {

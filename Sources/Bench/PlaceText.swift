@@ -70,7 +70,8 @@ enum PlaceText {
         + "ruled out, \(Format.fixed(result.seconds, 2)) s"
     )
     guard let second = result.second else { return lines }
-    lines += ["", "runner-up"] + PlanText.wrapped("            ", "\(second.placement)", separator: ",")
+    lines +=
+      ["", "runner-up"] + PlanText.wrapped("            ", "\(second.placement)", separator: ",")
     lines.append("            " + figures(second))
     lines += reasons(result.best, second, objective)
     return lines
@@ -99,7 +100,9 @@ enum PlaceText {
           + cause.words
       )
     }
-    if launches != 0 { lines.append("              \(abs(launches)) \(launches > 0 ? "more" : "fewer") launches") }
+    if launches != 0 {
+      lines.append("              \(abs(launches)) \(launches > 0 ? "more" : "fewer") launches")
+    }
     let path: KeyPath<Simulation, Estimate> = isStep ? \.step : \.firstToken
     if objective != .memory, objective != .energy,
       best[keyPath: path].overlaps(second[keyPath: path])

@@ -175,7 +175,8 @@ private final class WaitingLine: @unchecked Sendable {
     jobs.append(Job(after: after, run: run))
     condition.signal()
     condition.unlock()
-    for moment in after where !moment.isOver { moment.whenOver { [weak self] in self?.wake() } }
+    // Also those that have come since: the line may have looked before.
+    for moment in after { moment.whenOver { [weak self] in self?.wake() } }
   }
 
   private func wake() {

@@ -152,11 +152,13 @@ final class ProgramStore: @unchecked Sendable {
       ? .f16 : .f32
   }
 
-  /// Bytes that the plans of all programs so far predict, with some rows of the embedding tables.
-  func plannedByteCount(rows: Int) -> Int {
+  /// Bytes that the plans of all programs so far predict, with some rows of the embedding tables and
+  /// the features of some soft tokens.
+  func plannedByteCount(rows: Int, softTokens: Int) -> Int {
     lock.lock()
     defer { lock.unlock() }
     return forecast.byteCount + forecast.tableByteCount(rows: rows)
+      + forecast.featureByteCount(tokens: softTokens)
   }
 
   /// What was sent away so far, one entry for each operation of each program.

@@ -59,7 +59,10 @@ struct PromptRows {
 
   /// Features of spans as rows of a batch.
   ///
-  /// - Parameter features: by span; of spans that have no row there nothing is read.
+  /// - Parameters:
+  ///   - features: by span; of spans that have no row there nothing is read.
+  ///   - range: the batch's positions.
+  /// - Returns: features with their rows of the batch.
   func placed(_ features: [Value?], in range: Range<Int>) -> [(row: Int, value: Value)] {
     spans(in: range).compactMap { index in
       let span = prompt.spans[index].range

@@ -45,7 +45,8 @@ import Testing
     var busy: [String: Double] = [:]
     for slice in slices {
       #expect(try number(slice["ts"]) >= 0 && number(slice["dur"]) >= 0)
-      let unit = try #require(lanes[try #require(slice["tid"] as? Int)])
+      let lane = try #require(slice["tid"] as? Int)
+      let unit = try #require(lanes[lane])
       let category = try #require(slice["cat"] as? String)
       #expect(["launch", "host", "idle"].contains(category))
       if category != "idle" { busy[unit, default: 0] += try number(slice["dur"]) }
@@ -78,7 +79,10 @@ import Testing
     #expect(Set(starts.keys) == Set(ends.keys))
     for (id, start) in starts { #expect(start <= ends[id] ?? -1) }
     var units: [Int: String] = [:]
-    for event in timeline { units[try #require(event["task"] as? Int)] = event["unit"] as? String }
+    for event in timeline {
+      let task = try #require(event["task"] as? Int)
+      units[task] = event["unit"] as? String
+    }
     let waits = timeline.reduce(0) { sum, event in
       let after = event["after"] as? [Int] ?? []
       return sum + after.count { units[$0] != event["unit"] as? String }

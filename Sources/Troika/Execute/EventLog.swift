@@ -12,7 +12,9 @@ struct EventLog {
 
   /// Adds events that followed one another.
   ///
-  /// - Parameter after: numbers of the events that the first had to wait for.
+  /// - Parameters:
+  ///   - events: in order.
+  ///   - after: numbers of the events that the first had to wait for.
   /// - Returns: numbers of the events that whatever follows has to wait for.
   @discardableResult
   mutating func append(_ events: [Timeline.Event], after: [Int]) -> [Int] {

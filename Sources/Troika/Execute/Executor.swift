@@ -41,8 +41,11 @@ final class Executor: @unchecked Sendable {
 
   /// An executor of tasks.
   ///
-  /// - Parameter goesOn: asked before each task, by one thread at a time; false ends everything once
-  ///   what is running is over.
+  /// - Parameters:
+  ///   - graph: the tasks.
+  ///   - work: how each is carried out.
+  ///   - goesOn: asked before each task, by one thread at a time; false ends everything once what is
+  ///     running is over.
   init(_ graph: TaskGraph, _ work: [Work], goesOn: @escaping (Int) -> Bool) {
     self.graph = graph
     self.work = work

@@ -14,6 +14,7 @@ enum PromptBatches {
   ///   - range: the positions, in full.
   ///   - cuts: rising positions at which a batch should begin; one is passed over where the stretch
   ///     before it would have fewer than `leastRows` rows.
+  /// - Returns: the stretches in order.
   static func stretches(of range: Range<Int>, cuts: [Int]) -> [Range<Int>] {
     var stretches: [Range<Int>] = []
     var start = range.lowerBound
@@ -53,6 +54,7 @@ extension DecoderSession {
   ///   - rows: the prompt.
   ///   - start: the first position to run.
   ///   - cuts: positions at which a batch should begin, as far as that costs little.
+  /// - Returns: the positions of each batch, in order.
   func batches(of rows: PromptRows, from start: Int, cuts: [Int]) -> [Range<Int>] {
     let whole = batches(of: rows, in: [start..<rows.count])
     let stretches = PromptBatches.stretches(of: start..<rows.count, cuts: cuts)

@@ -59,16 +59,31 @@ extension Timeline {
       time = end
     }
     for event in events where event.unit == unit {
-      let needed = event.after.compactMap { byTask[$0] }
-        .max { $0.endNanoseconds < $1.endNanoseconds }
-      if let needed, needed.unit != unit || needed.kind == .transfer {
-        let cause = needed.kind == .transfer ? Cause.transfer : .data(from: needed.unit)
-        add(until: min(needed.endNanoseconds, event.startNanoseconds), cause)
+      for wait in waits(before: event, on: unit, byTask) {
+        add(until: min(wait.end, event.startNanoseconds), wait.cause)
       }
       add(until: event.startNanoseconds, .queue)
       time = max(time, event.endNanoseconds)
     }
     add(until: endNanoseconds, .finished)
     return result
+  }
+  /// What an event waited for, in order of time: where the host only hands something on, what the host
+  /// waited for comes first.
+  private func waits(
+    before event: Event,
+    on unit: UnitID,
+    _ byTask: [Int: Event]
+  ) -> [(end: Int, cause: Cause)] {
+    let needed = event.after.compactMap { byTask[$0] }
+      .max { $0.endNanoseconds < $1.endNanoseconds }
+    guard let needed, needed.unit != unit || needed.kind == .transfer else { return [] }
+    let cause = needed.kind == .transfer ? Cause.transfer : .data(from: needed.unit)
+    var waits: [(end: Int, cause: Cause)] = []
+    if needed.unit == .host, unit != .host {
+      waits = self.waits(before: needed, on: unit, byTask)
+        .map { (min($0.end, needed.startNanoseconds), $0.cause) }
+    }
+    return waits + [(needed.endNanoseconds, cause)]
   }
 }

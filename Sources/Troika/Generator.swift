@@ -29,6 +29,13 @@ struct Generator {
     )
     let reused = reuse(keys, in: session, history: &history)
     response.cachedTokens = reused
+    response.shape = RequestShape(
+      prompt,
+      media,
+      from: reused,
+      processor: folder.processor,
+      maxTokens: request.options.maxTokens
+    )
     let begin = MonotonicClock.nanoseconds
     let encoding = MediaEncoding(
       encoders: encoders,

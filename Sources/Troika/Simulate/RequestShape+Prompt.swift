@@ -1,0 +1,56 @@
+import Media
+import Models
+
+extension RequestShape {
+  /// The lengths of a prompt with its media.
+  ///
+  /// - Parameters:
+  ///   - prompt: ids and spans.
+  ///   - media: what the spans stand for.
+  ///   - start: positions that are in the caches already.
+  ///   - maxTokens: tokens to generate.
+  init(
+    _ prompt: EncodedPrompt,
+    _ media: [Medium: LoadedMedium],
+    from start: Int,
+    processor: ProcessorSettings,
+    maxTokens: Int
+  ) {
+    var pieces: [Piece] = []
+    var position = start
+    for span in prompt.spans where span.range.upperBound > start {
+      if span.range.lowerBound > position {
+        pieces.append(.text(tokens: span.range.lowerBound - position))
+      }
+      let tokens = span.range.upperBound - max(position, span.range.lowerBound)
+      pieces.append(
+        media[span.medium]?.piece(span.frame, tokens: tokens, processor) ?? .text(tokens: tokens)
+      )
+      position = span.range.upperBound
+    }
+    if prompt.ids.count > position { pieces.append(.text(tokens: prompt.ids.count - position)) }
+    self.init(pieces, maxTokens: maxTokens)
+  }
+}
+
+extension LoadedMedium {
+  /// One frame, block or picture of the medium.
+  fileprivate func piece(
+    _ frame: Int,
+    tokens: Int,
+    _ processor: ProcessorSettings
+  ) -> RequestShape.Piece {
+    switch part {
+    case .image(let image): .image(patches: image.patches.count, tokens: tokens)
+    case .audio(let blocks):
+      .sound(melFrames: blocks[min(frame, blocks.count - 1)].mel.frameCount, tokens: tokens)
+    case .frames:
+      // A frame's patches follow its tokens, pooled or not.
+      .frame(
+        patches: tokens * processor.video.poolingKernel * processor.video.poolingKernel
+          * (processor.poolsFrames ? 4 : 1),
+        tokens: tokens
+      )
+    }
+  }
+}

@@ -101,13 +101,14 @@ public final class DeviceSimulator {
     try RequestPrograms(prices, placement, setting)
   }
 
-  /// The sooner of a schedule whose batches end before media and one whose do not.
+  /// The schedule of a request: batches end before media where another unit encodes them than the one
+  /// that takes the tokens in front of them.
   private func best(_ request: RequestShape, _ programs: RequestPrograms) throws -> RequestSchedule {
-    let whole = try schedule(request, programs, cutsAtMedia: false)
-    guard request.mediaRanges.contains(where: { $0.range.lowerBound >= RequestShape.leastBatch })
-    else { return whole }
-    let cut = try schedule(request, programs, cutsAtMedia: true)
-    return cut.firstTokenNanoseconds < whole.firstTokenNanoseconds ? cut : whole
+    let decoder = programs.placement.unit(of: .chunk(1, .prefill))
+    let cuts = request.mediaRanges.contains { entry in
+      programs.placement.unit(of: request.pieces[entry.piece].part) != decoder
+    }
+    return try schedule(request, programs, cutsAtMedia: cuts)
   }
 
   /// Refuses a prompt that leaves no room to generate.

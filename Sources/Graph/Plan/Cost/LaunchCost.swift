@@ -136,7 +136,7 @@ private struct Terms {
   }
 
   func compute() -> Sum {
-    var sum = Sum()
+    var sum = time(.dispatchNanoseconds, Double(work.operations))
     let padded = 1 - fill.rows
     let products = fill.rows + padded * (unit[.paddedProductShare] ?? 1)
     for product in work.products {

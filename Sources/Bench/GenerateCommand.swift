@@ -45,7 +45,7 @@ enum GenerateCommand: Command {
       options: try options.generation()
     )
     let profile = try arguments["simulate"].map { try KnownProfiles.profile($0) }
-    let troika = try await options.loadModel()
+    let troika = try await load(options, simulates: profile != nil)
     for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     let response = try await answer(request, troika, streams: !isJSON)
@@ -68,6 +68,16 @@ enum GenerateCommand: Command {
       try TraceFile.write([("this machine", response.timeline)] + simulated, to: path)
     }
     return response.finishReason == .cancelled ? .interrupted : .done
+  }
+
+  /// Loads the model; a GPU that is only simulated need not be here.
+  private static func load(_ options: RequestOptions, simulates: Bool) async throws -> Troika {
+    do {
+      return try await options.loadModel()
+    } catch DeviceError.unavailable(let unit, _) where simulates && unit == UnitID.gpu.name {
+      Output.warning("gpu: not available here, its parts run on gpu:emulated")
+      return try await options.loadModel(gpuStandIn: .emulatedGPU)
+    }
   }
 
   /// The request as it was answered, on a device profile.

@@ -92,9 +92,17 @@ struct PlacementOptions {
   }
 
   /// Loads the model.
-  func loadModel(faults: FaultPlan = FaultPlan()) async throws -> Troika {
+  ///
+  /// - Parameters:
+  ///   - faults: what is made to fail.
+  ///   - standIn: the unit that takes the place of `gpu`; nil for none.
+  func loadModel(
+    faults: FaultPlan = FaultPlan(),
+    gpuStandIn standIn: UnitID? = nil
+  ) async throws -> Troika {
     var (folder, options) = try open()
     options.faults = faults
+    if let standIn { options.placement = options.placement.replacing(.gpu, with: standIn) }
     if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
     do {
       return try await Troika.load(folder: folder, options: options)

@@ -53,9 +53,12 @@ struct RequestOptions {
   let arguments: Arguments
 
   /// Loads the model, cuts checked against it.
-  func loadModel() async throws -> Troika {
+  ///
+  /// - Parameter standIn: the unit that takes the place of `gpu`; nil for none.
+  func loadModel(gpuStandIn standIn: UnitID? = nil) async throws -> Troika {
     try Options.kernels(arguments)
-    return try await PlacementOptions(arguments).loadModel(faults: try faults())
+    return try await PlacementOptions(arguments)
+      .loadModel(faults: try faults(), gpuStandIn: standIn)
   }
 
   /// The faults of all `--inject` options.

@@ -33,6 +33,31 @@ extension RequestShape {
   }
 }
 
+extension RequestShape {
+  /// The lengths of a request to a model; its media are decoded for that.
+  ///
+  /// - Throws: where a medium cannot be read.
+  public init(_ request: Request, of folder: ModelFolder) throws {
+    let loader = MediaLoader(processor: folder.processor)
+    let media = try request.media.mapValues { try loader.load($0) }
+    var template = folder.template
+    template.mediaStyle = request.options.mediaStyle ?? template.mediaStyle
+    template.thinking = request.options.thinking
+    template.isRaw = request.options.isRaw
+    let prompt = try folder.encoder.encode(
+      try template.pieces(request.messages),
+      extents: media.mapValues(\.extent)
+    )
+    self.init(
+      prompt,
+      media,
+      from: 0,
+      processor: folder.processor,
+      maxTokens: request.options.maxTokens
+    )
+  }
+}
+
 extension LoadedMedium {
   /// One frame, block or picture of the medium.
   fileprivate func piece(

@@ -159,12 +159,16 @@ enum BenchCommand: Command {
     }
   }
 
+  private static func text(_ threshold: Double) -> String {
+    Format.fixed(threshold, threshold == threshold.rounded() ? 0 : 1)
+  }
+
   private static func hold(_ changes: [StageChange], _ threshold: Double) -> ExitCode {
     let slower = changes.filter { $0.comparison?.verdict(threshold: threshold / 100) == .slower }
     guard let first = slower.first, let comparison = first.comparison else { return .done }
     let more = slower.count > 1 ? ", and \(slower.count - 1) more" : ""
     Output.error(
-      "\(first.stage) on \(first.unit): expected at most \(Format.significant(threshold)) % slower, "
+      "\(first.stage) on \(first.unit): expected at most \(text(threshold)) % slower, "
         + "came \(Format.fixed((comparison.ratio - 1) * 100, 1)) %\(more)"
     )
     return .failed

@@ -46,9 +46,9 @@ enum BenchCommandText {
   }
 
   private static func steady(_ report: BenchReport) -> [String] {
-    let widths = [9, 8, 8, 8, 7, 3]
-    let titles = ["median ms", "p10", "p90", "p99", "sd", "n"]
-    return [row("steady state", "unit", titles, widths)]
+    let widths = [8, 8, 8, 8, 7, 3]
+    let titles = ["median", "p10", "p90", "p99", "sd", "n"]
+    return [row("steady state, ms", "unit", titles, widths)]
       + report.rows.map { entry in
         let summary = entry.samples.summary
         let values = [summary.median, summary.p10, summary.p90, summary.p99, summary.deviation]
@@ -58,11 +58,11 @@ enum BenchCommandText {
   }
 
   private static func making(_ report: BenchReport) -> [String] {
-    let widths = [8, 8, 9, 8, 5, 5, 4]
+    let widths = [8, 8, 8, 8, 5, 5, 4]
     let rows = report.rows.filter { $0.unit != BenchReport.host }
     guard !rows.isEmpty else { return [] }
-    let titles = ["build ms", "compile", "first", "MiB", "comp", "read", "off"]
-    return [row("program", "unit", titles, widths)]
+    let titles = ["build", "compile", "first", "MiB", "comp", "read", "off"]
+    return [row("program, ms", "unit", titles, widths)]
       + rows.map { entry in
         let made = [entry.buildNanoseconds, entry.compileNanoseconds, entry.firstNanoseconds]
         let reached = report.reached(entry)
@@ -109,8 +109,8 @@ enum BenchCommandText {
   ) -> [String] {
     guard !changes.isEmpty else { return [] }
     let widths = [8, 7, 13, 10]
-    let titles = ["now ms", "ratio", "95 %", "verdict"]
-    return ["", row("since the baseline", "unit", titles, widths)]
+    let titles = ["now", "ratio", "95 %", "verdict"]
+    return ["", row("since the baseline, ms", "unit", titles, widths)]
       + changes.map { change in
         let median = report.median(change).map(milliseconds) ?? "-"
         let cells = [median] + ratios(change) + [word(change, threshold)]

@@ -78,6 +78,13 @@ enum BenchCommand: Command {
     write(report, changes, threshold / 100, layout)
     guard let baseline else { return .done }
     warn(report, baseline)
+    let unknown = changes.count { $0.comparison?.verdict(threshold: 0) == .unknown }
+    if unknown > 0 {
+      Output.warning(
+        "\(unknown) of \(changes.count) stages: expected \(MedianInterval.fewest) samples that other "
+          + "work did not disturb in both runs, came fewer"
+      )
+    }
     return hold(changes, threshold)
   }
 

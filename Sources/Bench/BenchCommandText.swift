@@ -94,10 +94,14 @@ enum BenchCommandText {
     let residual =
       "unexplained \(seconds(report.residualNanoseconds)) "
       + "(\(Format.fixed(report.residual * 100, 2)) %)"
-    return PlanText.wrapped(
-      "time     ",
-      "\(seconds(report.wallNanoseconds)) s: " + (parts + [residual]).joined(separator: ", ")
-    )
+    let samples = report.rows.reduce(0) { $0 + $1.samples.nanoseconds.count }
+    let disturbed = report.rows.reduce(0) { $0 + $1.samples.disturbed.count }
+    let note = "\(disturbed) of \(samples) samples, by other work on the machine"
+    return [disturbed == 0 ? "" : "disturbed " + note].filter { !$0.isEmpty }
+      + PlanText.wrapped(
+        "time     ",
+        "\(seconds(report.wallNanoseconds)) s: " + (parts + [residual]).joined(separator: ", ")
+      )
   }
 
   // MARK: - Comparison
@@ -119,7 +123,9 @@ enum BenchCommandText {
   }
 
   private static func ratios(_ change: StageChange) -> [String] {
-    guard let comparison = change.comparison else { return ["-", "-"] }
+    guard let comparison = change.comparison, comparison.high < .infinity else {
+      return ["-", "-"]
+    }
     return [
       Format.fixed(comparison.ratio, 3),
       "\(Format.fixed(comparison.low, 3))-\(Format.fixed(comparison.high, 3))",
@@ -133,7 +139,7 @@ enum BenchCommandText {
     case .faster: "faster"
     case .slightlySlower: "tolerated"
     case .slower: "SLOWER"
-    case .unknown: "too few"
+    case .unknown: "unknown"
     case nil: change.isNew ? "new" : "gone"
     }
   }

@@ -52,6 +52,7 @@ import Testing
       registry: registry,
       clock: clock
     )
+    benchmark.others = { 0 }
     benchmark.probe = .init(square: 64, wide: 128)
     benchmark.yardstick = .init(byteCount: 1 << 12, steps: 10)
     return try benchmark.measure()

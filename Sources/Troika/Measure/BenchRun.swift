@@ -113,7 +113,8 @@ struct BenchRun {
       repeats: benchmark.options.repeats,
       fewest: min(3, benchmark.options.repeats),
       budgetNanoseconds: Int(benchmark.options.secondsPerStage * 1e9),
-      clock: benchmark.clock
+      clock: benchmark.clock,
+      others: benchmark.others
     )
   }
 
@@ -243,17 +244,22 @@ struct BenchRun {
     if row.firstNanoseconds != nil || row.unit == BenchReport.host {
       row.firstNanoseconds = timing.first
     }
-    let limit = report.limits.first { $0.unit == row.unit }
-    let computing = Double(row.work.flops) / (limit?.flopsPerSecond ?? 1)
-    let reading = Double(row.work.weightByteCount) / (limit?.bytesPerSecond ?? 1)
-    let kind: Yardstick.Kind = reading > computing ? .read : .compute
-    let yardstick = timings[Yardstick.Kind.allCases.firstIndex(of: kind) ?? 0].steady
+    let yardstick = timings[Yardstick.Kind.allCases.firstIndex(of: kind(of: row)) ?? 0]
     row.samples = PairedSamples(
       timing.steady,
-      yardstick: timing.rounds.map { max(yardstick[$0], 1) }
+      yardstick: timing.rounds.map { max(yardstick.steady[$0], 1) },
+      disturbed: timing.disturbed
     )
     row.busyNanoseconds = Int(SampleSummary(timing.busy.map(Double.init)).median)
     return row
+  }
+
+  /// The yardstick that is like a stage: by what bounds it where its unit reached its limits.
+  private func kind(of row: BenchReport.Row) -> Yardstick.Kind {
+    if row.unit == BenchReport.host { return .thread }
+    guard let limit = report.limits.first(where: { $0.unit == row.unit }) else { return .compute }
+    let computing = Double(row.work.flops) / limit.flopsPerSecond
+    return Double(row.work.weightByteCount) / limit.bytesPerSecond > computing ? .read : .compute
   }
 
   /// The report, its time accounted for.

@@ -33,6 +33,8 @@ public struct Benchmark: Sendable {
   let registry: Registry
   let threads: Int
   let clock: @Sendable () -> Int
+  /// Processor time that other processes have taken so far.
+  var others: @Sendable () -> Int = { OtherWork.nanoseconds }
   /// How large the products are that show what units reach at most.
   var probe = LimitProbe.Size()
   /// How much fixed work there is in a round.

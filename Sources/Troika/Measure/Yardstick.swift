@@ -13,6 +13,8 @@ final class Yardstick: TimedWork, @unchecked Sendable {
     case compute
     /// Reading memory that no cache holds.
     case read
+    /// The first on one thread, as what no unit does runs.
+    case thread
   }
 
   let kind: Kind
@@ -36,6 +38,7 @@ final class Yardstick: TimedWork, @unchecked Sendable {
   /// - Throws: `DeviceError.outOfMemory`.
   init(_ kind: Kind, _ size: Size = Size(), threads: Int) throws {
     self.kind = kind
+    let threads = kind == .thread ? 1 : threads
     self.threads = threads
     steps = size.steps
     results = [UInt64](repeating: 0, count: threads)

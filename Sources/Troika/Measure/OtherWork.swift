@@ -2,8 +2,9 @@ import Glibc
 
 /// What other processes take of this machine's processors.
 enum OtherWork {
-  /// Processor time of everything but this process since the machine began, in nanoseconds; 0 where the
-  /// system does not say. The system counts in steps of some milliseconds.
+  /// Processor time of everything but this process since the machine began, in nanoseconds.
+  ///
+  /// 0 where the system does not say; it counts in steps of some milliseconds.
   static var nanoseconds: Int {
     guard let file = fopen("/proc/stat", "r") else { return 0 }
     defer { fclose(file) }

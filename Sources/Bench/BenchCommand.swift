@@ -78,6 +78,13 @@ enum BenchCommand: Command {
     write(report, changes, threshold / 100, layout)
     guard let baseline else { return .done }
     warn(report, baseline)
+    let unknown = changes.count { $0.comparison?.verdict(threshold: 0) == .unknown }
+    if unknown > 0 {
+      Output.warning(
+        "\(unknown) of \(changes.count) stages: expected \(MedianInterval.fewest) samples that other "
+          + "work did not disturb in both runs, came fewer"
+      )
+    }
     return hold(changes, threshold)
   }
 
@@ -159,12 +166,16 @@ enum BenchCommand: Command {
     }
   }
 
+  private static func text(_ threshold: Double) -> String {
+    Format.fixed(threshold, threshold == threshold.rounded() ? 0 : 1)
+  }
+
   private static func hold(_ changes: [StageChange], _ threshold: Double) -> ExitCode {
     let slower = changes.filter { $0.comparison?.verdict(threshold: threshold / 100) == .slower }
     guard let first = slower.first, let comparison = first.comparison else { return .done }
     let more = slower.count > 1 ? ", and \(slower.count - 1) more" : ""
     Output.error(
-      "\(first.stage) on \(first.unit): expected at most \(Format.significant(threshold)) % slower, "
+      "\(first.stage) on \(first.unit): expected at most \(text(threshold)) % slower, "
         + "came \(Format.fixed((comparison.ratio - 1) * 100, 1)) %\(more)"
     )
     return .failed

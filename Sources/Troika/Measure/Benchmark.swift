@@ -33,6 +33,12 @@ public struct Benchmark: Sendable {
   let registry: Registry
   let threads: Int
   let clock: @Sendable () -> Int
+  /// Processor time that other processes have taken so far.
+  var others: @Sendable () -> Int = { OtherWork.nanoseconds }
+  /// How large the products are that show what units reach at most.
+  var probe = LimitProbe.Size()
+  /// How much fixed work there is in a round.
+  var yardstick = Yardstick.Size()
 
   /// A benchmark of a model.
   ///
@@ -89,7 +95,6 @@ public struct Benchmark: Sendable {
   func measure(_ progress: (RequestProgress) -> Void = { _ in }) throws -> BenchReport {
     var run = BenchRun(self)
     try run.prepare()
-    try run.measureLimits()
     try run.measureStages(progress)
     return run.finish()
   }

@@ -42,10 +42,11 @@ enum CalibrationText {
       )
     }
     return lines + [
-      "", "\(validation.lines.count) placements: error median \(percent(validation.error(0.5))), "
+      "",
+      "\(validation.lines.count) placements: error median \(percent(validation.error(0.5))), "
         + "90th percentile \(percent(validation.error(0.9)))",
-      "Kendall's rank correlation \(Format.fixed(validation.rankCorrelation, 3)), noise of a single "
-        + "request \(percent(validation.noise))",
+      "Kendall's rank correlation \(Format.fixed(validation.rankCorrelation, 3)), noise of a "
+        + "single request \(percent(validation.noise))",
     ]
   }
 

@@ -70,11 +70,12 @@ enum PlaceText {
     var lines = PlanText.wrapped("best        ", "\(result.best.placement)", separator: ",")
     lines.append("            " + figures(result.best))
     lines.append(
-      "            optimal: of \(result.combinations) combinations \(result.valued) valued, the rest "
-        + "ruled out, \(Format.fixed(result.seconds, 2)) s"
+      "            optimal: \(result.valued) of \(result.combinations) valued, others ruled out, "
+        + "\(Format.fixed(result.seconds, 2)) s"
     )
     guard let second = result.second else { return lines }
-    lines += ["", "runner-up"] + PlanText.wrapped("            ", "\(second.placement)", separator: ",")
+    lines += ["", "runner-up"]
+    lines += PlanText.wrapped("            ", "\(second.placement)", separator: ",")
     lines.append("            " + figures(second))
     lines += reasons(result.best, second, objective)
     return lines
@@ -103,7 +104,10 @@ enum PlaceText {
           + cause.words
       )
     }
-    if launches != 0 { lines.append("              \(abs(launches)) \(launches > 0 ? "more" : "fewer") launches") }
+    if launches != 0 {
+      let kind = launches > 0 ? "more" : "fewer"
+      lines.append("                \(abs(launches)) \(kind) launches")
+    }
     let path: KeyPath<Simulation, Estimate> = isStep ? \.step : \.firstToken
     if objective != .memory, objective != .energy,
       best[keyPath: path].overlaps(second[keyPath: path])

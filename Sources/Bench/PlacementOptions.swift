@@ -39,7 +39,9 @@ struct PlacementOptions {
 
   /// Reads the placement, from a file where the value names one.
   ///
-  /// - Parameter given: the placement, where it is no option.
+  /// - Parameters:
+  ///   - arguments: the command line.
+  ///   - given: the placement, where it is no option.
   /// - Throws: where it cannot be read.
   init(_ arguments: Arguments, placement given: String? = nil) throws {
     self.arguments = arguments
@@ -96,6 +98,8 @@ struct PlacementOptions {
   /// - Parameters:
   ///   - faults: what is made to fail.
   ///   - standIn: the unit that takes the place of `gpu`; nil for none.
+  /// - Returns: the model.
+  /// - Throws: where it cannot be loaded.
   func loadModel(
     faults: FaultPlan = FaultPlan(),
     gpuStandIn standIn: UnitID? = nil

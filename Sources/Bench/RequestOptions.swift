@@ -55,6 +55,8 @@ struct RequestOptions {
   /// Loads the model, cuts checked against it.
   ///
   /// - Parameter standIn: the unit that takes the place of `gpu`; nil for none.
+  /// - Returns: the model.
+  /// - Throws: where it cannot be loaded.
   func loadModel(gpuStandIn standIn: UnitID? = nil) async throws -> Troika {
     try Options.kernels(arguments)
     return try await PlacementOptions(arguments)

@@ -40,7 +40,9 @@ private struct Lanes {
 
   func events(named name: String) -> [JSONValue] {
     var events = [metadata("process_name", lane: 0, name)]
-    for unit in timeline.units { events.append(metadata("thread_name", lane: lane(unit), unit.name)) }
+    for unit in timeline.units {
+      events.append(metadata("thread_name", lane: lane(unit), unit.name))
+    }
     events += timeline.events.map(slice)
     for unit in timeline.units {
       events += timeline.idle(of: unit).map { idle($0, on: unit) }

@@ -99,8 +99,10 @@ import Testing
     )
     #expect(moved.step.value > all.step.value * 1.2)
     // Each token waits for the one before: nothing of a step overlaps with another.
-    #expect(moved.step.value >= moved.launches.filter { $0.program.hasSuffix(".decode") }
-      .reduce(0) { $0 + $1.nanoseconds.value } * 0.999)
+    #expect(
+      moved.step.value >= moved.launches.filter { $0.program.hasSuffix(".decode") }
+        .reduce(0) { $0 + $1.nanoseconds.value } * 0.999
+    )
   }
 
   @Test func manySegmentsLoseToOneUnit() throws {

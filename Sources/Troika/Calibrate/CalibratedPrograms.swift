@@ -54,7 +54,9 @@ final class CalibratedPrograms {
   ///
   /// Programs find the caches as others leave them, as they do in a request.
   ///
-  /// - Parameter isWarmUp: whether its time counts not.
+  /// - Parameters:
+  ///   - isWarmUp: whether its time counts not.
+  ///   - progress: called with the share that is done.
   /// - Throws: where a program fails.
   func round(isWarmUp: Bool, _ progress: (Double) -> Void) throws {
     for index in programs.indices {

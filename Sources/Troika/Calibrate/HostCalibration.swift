@@ -38,6 +38,7 @@ public struct HostCalibration: Sendable {
   ///   - placements: how many random placements the profile is held to; 0 for none.
   ///   - seed: which.
   ///   - progress: called with the share that is done.
+  /// - Returns: the profile, and how well it predicts the placements.
   /// - Throws: where a unit is not available or a program fails.
   public func run(
     placements: Int = 0,

@@ -30,7 +30,7 @@ struct HostFigures {
       profile.host[.soundSecondNanoseconds] = figure.scaled(0.1)
     }
     try addSteps(to: &profile)
-    let limit = try UnitLimit.measuring([.cpu], in: registry, ProgramTimer()).first
+    let limit = try LimitProbe([.cpu], .init(), in: registry, ProgramTimer()).measured([]).first
     if let limit {
       profile.host[.memoryBytesPerSecond] = Figure(
         limit.bytesPerSecond,

@@ -124,7 +124,9 @@ final class ValidationRequests {
 
   /// Runs every request once.
   ///
-  /// - Parameter isWarmUp: whether its time counts not.
+  /// - Parameters:
+  ///   - isWarmUp: whether its time counts not.
+  ///   - progress: called with the share that is done.
   /// - Throws: where a request fails.
   func round(isWarmUp: Bool, _ progress: (Double) -> Void) throws {
     for index in cases.indices {

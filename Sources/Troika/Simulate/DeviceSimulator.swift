@@ -103,7 +103,8 @@ public final class DeviceSimulator {
 
   /// The schedule of a request: batches end before media where another unit encodes them than the one
   /// that takes the tokens in front of them.
-  private func best(_ request: RequestShape, _ programs: RequestPrograms) throws -> RequestSchedule {
+  private func best(_ request: RequestShape, _ programs: RequestPrograms) throws -> RequestSchedule
+  {
     let decoder = programs.placement.unit(of: .chunk(1, .prefill))
     let cuts = request.mediaRanges.contains { entry in
       programs.placement.unit(of: request.pieces[entry.piece].part) != decoder
@@ -141,7 +142,11 @@ public final class DeviceSimulator {
 
   /// Bytes of a request at most: what the plans of its programs say.
   ///
-  /// - Parameter phase: only programs of this phase; nil for all.
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - placement: where each part runs.
+  ///   - phase: only programs of this phase; nil for all.
+  /// - Returns: the bytes.
   /// - Throws: where a program cannot be traced.
   func byteCount(
     _ request: RequestShape,

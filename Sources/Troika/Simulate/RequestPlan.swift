@@ -52,7 +52,9 @@ struct RequestPlan {
 
   /// Tasks of one decode step.
   ///
-  /// - Parameter position: positions in the caches before it.
+  /// - Parameters:
+  ///   - position: positions in the caches before it.
+  ///   - programs: which programs there are.
   /// - Throws: where a program cannot be traced.
   init(step position: Int, _ programs: RequestPrograms) throws {
     self.programs = programs

@@ -21,7 +21,10 @@ struct RequestPrograms {
 
   /// The programs of a placement.
   ///
-  /// - Parameter setting: cuts, context and token counts.
+  /// - Parameters:
+  ///   - prices: the device with what programs take there.
+  ///   - placement: where each part runs.
+  ///   - setting: cuts, context and token counts.
   /// - Throws: where a unit is not available here or not part of the profile.
   init(_ prices: PriceBook, _ placement: Placement, _ setting: Setting) throws {
     let (profile, book) = (prices.profile, prices.works)

@@ -8,6 +8,7 @@ extension RequestShape {
   ///   - prompt: ids and spans.
   ///   - media: what the spans stand for.
   ///   - start: positions that are in the caches already.
+  ///   - processor: how media were prepared.
   ///   - maxTokens: tokens to generate.
   init(
     _ prompt: EncodedPrompt,

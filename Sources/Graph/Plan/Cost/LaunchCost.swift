@@ -54,6 +54,7 @@ extension DeviceProfile.Unit {
   ///   - fill: how full it is.
   ///   - tower: which tower it is.
   ///   - modelError: relative error that the form of this prediction has besides.
+  /// - Returns: the time with its range.
   public func cost(
     _ work: ProgramWork,
     fill: LaunchFill = LaunchFill(),

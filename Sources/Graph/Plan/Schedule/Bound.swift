@@ -11,14 +11,18 @@ public struct ScheduleBound: Hashable, Sendable {
 
   /// The bound of a graph.
   ///
-  /// - Parameter durations: nanoseconds of each task by its number.
+  /// - Parameters:
+  ///   - graph: the tasks.
+  ///   - durations: nanoseconds of each task by its number.
   /// - Complexity: linear in tasks and dependencies.
   public init(_ graph: TaskGraph, durations: [Int]) {
     // Longest chains in front of and behind each task, without itself.
     var before = [Int](repeating: 0, count: graph.tasks.count)
     var behind = before
     for (id, task) in graph.tasks.enumerated() {
-      for earlier in task.after { before[id] = max(before[id], before[earlier] + durations[earlier]) }
+      for earlier in task.after {
+        before[id] = max(before[id], before[earlier] + durations[earlier])
+      }
     }
     for (id, task) in graph.tasks.enumerated().reversed() {
       for earlier in task.after {

@@ -29,6 +29,7 @@ enum BenchCommand: Command {
       --save F            also write the JSON document into a file
       --baseline F        compare with an earlier JSON document; exit 1 where a stage is slower
       --threshold PCT     by more than this (5)
+      --count-disturbed   comparisons also count samples that other processes disturbed
     \(PlacementOptions.help)
       --kernels NAME      avx512, avx2 or portable (the best this processor has)
 
@@ -48,7 +49,7 @@ enum BenchCommand: Command {
         "threshold", "kernels",
       ]),
       repeated: files,
-      switches: PlacementOptions.switches.union(["json"])
+      switches: PlacementOptions.switches.union(["json", "count-disturbed"])
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let layout = try layout(arguments)
@@ -74,7 +75,9 @@ enum BenchCommand: Command {
     if let path = arguments["save"] {
       try FileOutput.write(report.json.text(.indented) + "\n", to: path)
     }
-    let changes = baseline.map { report.changes(since: $0) } ?? []
+    let countsDisturbed = arguments.has("count-disturbed")
+    let changes =
+      baseline.map { report.changes(since: $0, countsDisturbed: countsDisturbed) } ?? []
     write(report, changes, threshold / 100, layout)
     guard let baseline else { return .done }
     warn(report, baseline)

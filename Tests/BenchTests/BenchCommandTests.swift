@@ -97,11 +97,10 @@ import Testing
   }
 
   @Test func aStageThatIsSlowerThanTheBaselineIsAnExitCode() throws {
-    // Enough samples that some are undisturbed, whatever else runs.
-    let head = [
-      "bench", "--model", GoldenFolder.model, "--context", "64", "--repeat", "60", "--units", "cpu",
-      "--stages", "head", "--threshold", "10000",
-    ]
+    // Other tests run beside this one.
+    let head =
+      Self.quick + ["--units", "cpu", "--stages", "head", "--threshold", "10000"]
+      + ["--count-disturbed"]
     let text = try run(head + ["--json"])
     let outcome = try CommandLineTests.run(head + ["--baseline", try baseline(text, 0)])
     #expect(outcome.code == 1)

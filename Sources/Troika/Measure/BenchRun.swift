@@ -122,7 +122,6 @@ struct BenchRun {
 
   /// Times the stages group by group, all units of a group in turns.
   mutating func measureStages(_ progress: (RequestProgress) -> Void) throws {
-    defer { try? FileManager.default.removeItem(at: scratch) }
     let begin = benchmark.clock()
     var yardsticks = try Yardstick.Kind.allCases.map {
       try Yardstick($0, benchmark.yardstick, threads: benchmark.threads)
@@ -253,6 +252,9 @@ struct BenchRun {
     row.busyNanoseconds = Int(SampleSummary(timing.busy.map(Double.init)).median)
     return row
   }
+
+  /// Removes the files that were written.
+  func removeFiles() { try? FileManager.default.removeItem(at: scratch) }
 
   /// The yardstick that is like a stage: by what bounds it where its unit reached its limits.
   private func kind(of row: BenchReport.Row) -> Yardstick.Kind {

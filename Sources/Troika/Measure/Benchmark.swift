@@ -94,6 +94,7 @@ public struct Benchmark: Sendable {
 
   func measure(_ progress: (RequestProgress) -> Void = { _ in }) throws -> BenchReport {
     var run = BenchRun(self)
+    defer { run.removeFiles() }
     try run.prepare()
     try run.measureStages(progress)
     return run.finish()

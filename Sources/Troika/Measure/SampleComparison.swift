@@ -69,8 +69,13 @@ public struct SampleComparison: Hashable, Sendable {
   private let isKnown: Bool
 
   /// Compares two runs.
-  public init(_ before: PairedSamples, _ after: PairedSamples) {
-    let (before, after) = (before.calm, after.calm)
+  ///
+  /// - Parameters:
+  ///   - before: the earlier run.
+  ///   - after: the later one.
+  ///   - countsDisturbed: whether samples count all the same that other work disturbed.
+  public init(_ before: PairedSamples, _ after: PairedSamples, countsDisturbed: Bool = false) {
+    let (before, after) = countsDisturbed ? (before, after) : (before.calm, after.calm)
     var (earlier, later) = (before.byClock, after.byClock)
     if let own = before.relative, let other = after.relative { (earlier, later) = (own, other) }
     ratio = SampleSummary(later).median / SampleSummary(earlier).median

@@ -59,6 +59,7 @@ enum GenerateCommand: Command {
       Output.write("\n")
       if arguments.has("timeline") {
         Output.note(TimelineText.summary(response))
+        OverlapText.lines(response.overlap).forEach { Output.note($0) }
         TimelineText.fallbacks(troika.fallbacks).forEach { Output.note($0) }
       }
       if let simulation { SimulationText.lines(simulation).forEach { Output.note($0) } }

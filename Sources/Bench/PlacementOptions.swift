@@ -97,15 +97,18 @@ struct PlacementOptions {
   ///
   /// - Parameters:
   ///   - faults: what is made to fail.
+  ///   - overlaps: whether media are encoded while tokens in front of them are run.
   ///   - standIn: the unit that takes the place of `gpu`; nil for none.
   /// - Returns: the model.
   /// - Throws: where it cannot be loaded.
   func loadModel(
     faults: FaultPlan = FaultPlan(),
+    overlaps: Bool = true,
     gpuStandIn standIn: UnitID? = nil
   ) async throws -> Troika {
     var (folder, options) = try open()
     options.faults = faults
+    options.overlaps = overlaps
     if let standIn { options.placement = options.placement.replacing(.gpu, with: standIn) }
     if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
     do {

@@ -10,7 +10,7 @@ struct RequestOptions {
     .union(["kernels", "inject"])
   static let repeated: Set<String> = ["image", "video", "audio", "inject"]
   static let switches = PlacementOptions.switches.union([
-    "include-audio", "thinking", "raw", "json",
+    "include-audio", "thinking", "raw", "json", "serial",
   ])
 
   /// Options of media and the prompt around them.
@@ -32,6 +32,7 @@ struct RequestOptions {
       --thinking          ask the model to think
       --raw               special tokens in the prompt count as such
       --json              one JSON document
+      --serial            nothing runs at the same time: for comparison, with the same tokens
       --inject FAULT,…    make units fail, to see what follows: UNIT:FAULT@WHEN with compile,
                           fail, nan, slow=Nx, hang or gone; launch=N, PROGRAM or PROGRAM#N, + behind for
                           all later ones; random; seed=N, rate=R, limit=Ns; see Docs/Faults.md
@@ -59,8 +60,11 @@ struct RequestOptions {
   /// - Throws: where it cannot be loaded.
   func loadModel(gpuStandIn standIn: UnitID? = nil) async throws -> Troika {
     try Options.kernels(arguments)
-    return try await PlacementOptions(arguments)
-      .loadModel(faults: try faults(), gpuStandIn: standIn)
+    return try await PlacementOptions(arguments).loadModel(
+      faults: try faults(),
+      overlaps: !arguments.has("serial"),
+      gpuStandIn: standIn
+    )
   }
 
   /// The faults of all `--inject` options.

@@ -15,6 +15,7 @@ enum ResponseJSON {
       ("finishReason", .string(response.finishReason.rawValue)),
       ("memory", memory(response)),
       ("timings", timings(response.timings)),
+      ("overlap", overlap(response.overlap)),
       ("timeline", timeline(response.timeline)),
       ("warnings", .array(response.warnings.map { .string($0) })),
     ]
@@ -47,8 +48,41 @@ enum ResponseJSON {
           ("unit", .string(event.unit.name)), ("program", .string(event.program)),
           ("startNs", .integer(event.startNanoseconds - origin)),
           ("endNs", .integer(event.endNanoseconds - origin)),
+          ("kind", .string(event.kind.rawValue)),
+          ("task", event.task.map { .integer($0) } ?? .null),
+          ("after", .array(event.after.map { .integer($0) })),
         ])
       }
     )
+  }
+
+  /// What ran at the same time before the first token.
+  private static func overlap(_ overlap: Overlap) -> JSONValue {
+    .object(fields: [
+      ("serialNs", .integer(overlap.serialNanoseconds)),
+      ("makespanNs", .integer(overlap.makespanNanoseconds)),
+      ("gain", .number(overlap.gain)),
+      ("boundNs", .integer(overlap.bound.nanoseconds)),
+      ("criticalPathNs", .integer(overlap.bound.criticalPathNanoseconds)),
+      ("busiestUnit", overlap.bound.busiestUnit.map { .string($0.name) } ?? .null),
+      ("busiestNs", .integer(overlap.bound.busiestNanoseconds)),
+      ("units", .array(overlap.units.map(unit))),
+    ])
+  }
+
+  private static func unit(_ unit: Overlap.Unit) -> JSONValue {
+    .object(fields: [
+      ("unit", .string(unit.unit.name)), ("busyNs", .integer(unit.busyNanoseconds)),
+      (
+        "idle",
+        .array(
+          unit.idle.map { idle in
+            .object(fields: [
+              ("cause", .string("\(idle.cause)")), ("ns", .integer(idle.nanoseconds)),
+            ])
+          }
+        )
+      ),
+    ])
   }
 }

@@ -25,9 +25,7 @@ public final class Program: Sendable {
   ) throws {
     self.graph = graph
     segments = try graph.segments(placing: place)
-    executables = try segments.map { segment in
-      try units.unit(segment.unit).compile(segment, over: source)
-    }
+    executables = try segments.map { try units.compile($0, over: source) }
     work = segments.map(\.graph.work)
     let named = Set(graph.outputs.map(\.name))
     crossings = segments.map { segment in

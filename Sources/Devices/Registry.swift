@@ -99,6 +99,14 @@ public struct Registry: Sendable {
     return try made.unit(name) { [faults] in FaultyUnit(try maker(), faults) }
   }
 
+  /// Makes a segment ready to launch on its unit; a unit compiles one at a time.
+  ///
+  /// - Throws: where the unit is absent, an operation is declined or a constant cannot be read.
+  func compile(_ segment: Segment, over source: any WeightSource) throws -> any Executable {
+    let unit = try unit(segment.unit)
+    return try made.compiling(segment.unit) { try unit.compile(segment, over: source) }
+  }
+
   /// The health of a unit that keeps it.
   ///
   /// - Throws: `DeviceError.unavailable` where this machine has no such unit.
@@ -112,6 +120,16 @@ public struct Registry: Sendable {
 /// Units made so far.
 private final class UnitCache: Sendable {
   private let units = Protected<[UnitID: any ComputeUnit]>([:])
+  private let compilers = Protected<[UnitID: Protected<Void>]>([:])
+
+  func compiling<Result>(_ name: UnitID, _ body: () throws -> Result) rethrows -> Result {
+    let compiler = compilers.update { compilers in
+      let compiler = compilers[name] ?? Protected(())
+      compilers[name] = compiler
+      return compiler
+    }
+    return try compiler.update { _ in try body() }
+  }
 
   func unit(
     _ name: UnitID,

@@ -6,6 +6,7 @@ public final class Moment: @unchecked Sendable {
   private let condition = NSCondition()
   private var outcome: Result<Timeline.Event, any Error>?
   private var start: Int?
+  private var watchers: [@Sendable () -> Void] = []
 
   /// A moment still to come.
   init() {}
@@ -25,8 +26,27 @@ public final class Moment: @unchecked Sendable {
   func reach(_ result: Result<Timeline.Event, any Error>) {
     condition.lock()
     if outcome == nil { outcome = result }
+    let waiting = watchers
+    watchers = []
     condition.broadcast()
     condition.unlock()
+    waiting.forEach { $0() }
+  }
+
+  /// Whether the moment has come.
+  var isOver: Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    return outcome != nil
+  }
+
+  /// Calls a closure when the moment has come; at once where it has.
+  func whenOver(_ body: @escaping @Sendable () -> Void) {
+    condition.lock()
+    let isOver = outcome != nil
+    if !isOver { watchers.append(body) }
+    condition.unlock()
+    if isOver { body() }
   }
 
   /// Makes a launch that is not over fail: if it has not begun it never will; if it has, what it
@@ -47,9 +67,7 @@ public final class Moment: @unchecked Sendable {
     inVain: () -> (any Error)?
   ) throws -> Timeline.Event {
     condition.lock()
-    defer { condition.unlock() }
-    while true {
-      if let outcome { return try outcome.get() }
+    while outcome == nil {
       var slice = Self.slice
       var problem: (any Error)?
       if let start {
@@ -60,12 +78,15 @@ public final class Moment: @unchecked Sendable {
         problem = inVain()
       }
       if let problem {
-        outcome = .failure(problem)
-        condition.broadcast()
-        throw problem
+        condition.unlock()
+        reach(.failure(problem))
+        condition.lock()
+        continue
       }
       _ = condition.wait(until: Date(timeIntervalSinceNow: Double(slice) / 1e9))
     }
+    condition.unlock()
+    return try wait()
   }
 
   /// Nanoseconds after which a waiting thread looks round.
@@ -88,7 +109,8 @@ public final class Moment: @unchecked Sendable {
   }
 }
 
-/// The one queue of a unit: launches run one after another on a thread of their own.
+/// The one queue of a unit: launches run one after another on a thread of their own, each once the
+/// moments it waits for have come; of those that may run the one that was launched first goes first.
 final class UnitQueue: Sendable {
   private let line: WaitingLine
 
@@ -110,7 +132,7 @@ final class UnitQueue: Sendable {
   ) -> Moment {
     let moment = Moment()
     let unit = line.unit
-    line.append {
+    line.append(after: after) {
       do {
         for earlier in after { try earlier.wait() }
         guard moment.begin() else { return }
@@ -136,26 +158,44 @@ final class UnitQueue: Sendable {
 
 /// Jobs that wait for a unit's thread.
 private final class WaitingLine: @unchecked Sendable {
+  private struct Job {
+    let after: [Moment]
+    let run: () -> Void
+  }
+
   let unit: UnitID
   private let condition = NSCondition()
-  private var jobs: [() -> Void] = []
+  private var jobs: [Job] = []
   private var isClosed = false
 
   init(unit: UnitID) { self.unit = unit }
 
-  func append(_ job: @escaping () -> Void) {
+  func append(after: [Moment], _ run: @escaping () -> Void) {
     condition.lock()
-    jobs.append(job)
+    jobs.append(Job(after: after, run: run))
+    condition.signal()
+    condition.unlock()
+    // Also those that have come since: the line may have looked before.
+    for moment in after { moment.whenOver { [weak self] in self?.wake() } }
+  }
+
+  private func wake() {
+    condition.lock()
     condition.signal()
     condition.unlock()
   }
 
-  /// The next job; nil when the line is closed and empty.
+  /// The next job that need not wait; nil when the line is closed and empty.
   func next() -> (() -> Void)? {
     condition.lock()
     defer { condition.unlock() }
-    while jobs.isEmpty, !isClosed { condition.wait() }
-    return jobs.isEmpty ? nil : jobs.removeFirst()
+    while true {
+      if let index = jobs.firstIndex(where: { $0.after.allSatisfy(\.isOver) }) {
+        return jobs.remove(at: index).run
+      }
+      if jobs.isEmpty, isClosed { return nil }
+      condition.wait()
+    }
   }
 
   func close() {

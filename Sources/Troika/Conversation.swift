@@ -64,9 +64,11 @@ public final class Conversation: @unchecked Sendable {
       var response = try troika.generator(callbacks)
         .run(request, in: session, history: &history, loaded: &loaded)
       response.timings.loadNanoseconds = troika.loadNanoseconds
-      response.plannedByteCount =
-        troika.loadedByteCount + troika.store.plannedByteCount(rows: Set(history).count + 1)
-        + session.cacheByteCount
+      let planned = troika.store.plannedByteCount(
+        rows: Set(history).count + 1,
+        softTokens: response.softTokens
+      )
+      response.plannedByteCount = troika.loadedByteCount + planned + session.cacheByteCount
       if !keepsMedia { loaded = before }
       troika.addHealth(to: &response)
       return response

@@ -45,6 +45,16 @@ final class PendingEncoding {
   }
 }
 
+/// What a tower is given of a medium.
+struct EncoderInputs {
+  /// The program; nil where there is nothing to encode.
+  let key: ProgramStore.Key?
+  /// Its inputs by name.
+  var values: [String: Value] = [:]
+  /// Soft tokens it makes.
+  let tokens: Int
+}
+
 /// Runs the towers over prepared media.
 struct Encoders {
   let store: ProgramStore
@@ -54,6 +64,16 @@ struct Encoders {
 
   /// Launches the vision tower over a picture or frame.
   func launch(_ image: PreparedImage, taps: Set<String> = []) throws -> PendingEncoding {
+    try launch(try inputs(image, taps: taps))
+  }
+
+  /// Launches the audio tower over a block of sound.
+  func launch(_ audio: PreparedAudio, taps: Set<String> = []) throws -> PendingEncoding {
+    try launch(try inputs(audio, taps: taps))
+  }
+
+  /// What the vision tower is given of a picture or frame.
+  func inputs(_ image: PreparedImage, taps: Set<String> = []) throws -> EncoderInputs {
     guard let vision = model.configuration.vision else { throw TroikaError.lacksTower("vision") }
     let patches = image.patches
     let count = visionShapes == .exact ? patches.count : vision.bucket(patches: patches.count)
@@ -66,9 +86,9 @@ struct Encoders {
       positions[place * 2] = patches.positions[patch * 2]
       positions[place * 2 + 1] = patches.positions[patch * 2 + 1]
     }
-    return try launch(
-      .vision(patches: count, taps: taps),
-      [
+    return EncoderInputs(
+      key: .vision(patches: count, taps: taps),
+      values: [
         "pixels": pixels, "positions": try Value(positions, [count, 2]),
         "count": try Value([Int32(patches.count)], [1]),
       ],
@@ -76,13 +96,11 @@ struct Encoders {
     )
   }
 
-  /// Launches the audio tower over a block of sound.
-  func launch(_ audio: PreparedAudio, taps: Set<String> = []) throws -> PendingEncoding {
+  /// What the audio tower is given of a block of sound.
+  func inputs(_ audio: PreparedAudio, taps: Set<String> = []) throws -> EncoderInputs {
     guard model.configuration.audio != nil else { throw TroikaError.lacksTower("audio") }
     let mel = audio.mel
-    guard mel.softTokenCount > 0 else {
-      return PendingEncoding(nil, tokens: 0, empty: try empty())
-    }
+    guard mel.softTokenCount > 0 else { return EncoderInputs(key: nil, tokens: 0) }
     let count =
       audioShapes == .exact ? mel.frameCount : AudioConfiguration.bucket(frames: mel.frameCount)
     let bins = mel.values.count / max(mel.frameCount, 1)
@@ -90,9 +108,9 @@ struct Encoders {
     let half = stride(from: 0, to: mask.count, by: 2).map { mask[$0] }
     let padding = [Float](repeating: 0, count: (count - mel.frameCount) * bins)
     let tokens = AudioConfiguration.tokens(frames: mel.validFrameCount)
-    return try launch(
-      .audio(frames: count, taps: taps),
-      [
+    return EncoderInputs(
+      key: .audio(frames: count, taps: taps),
+      values: [
         "mel": try Value(mel.values + padding, [count, bins]),
         "mask": try Value(mask, [mask.count, 1, 1]),
         "halfMask": try Value(half, [half.count, 1, 1]),
@@ -102,15 +120,15 @@ struct Encoders {
     )
   }
 
-  private func launch(
-    _ key: ProgramStore.Key,
-    _ inputs: [String: Value],
-    tokens: Int
-  ) throws -> PendingEncoding {
-    let request = RunningProgram.Request(key: key, inputs: inputs, rows: tokens)
+  /// Launches a tower.
+  func launch(_ inputs: EncoderInputs) throws -> PendingEncoding {
+    guard let key = inputs.key else {
+      return PendingEncoding(nil, tokens: 0, empty: try empty())
+    }
+    let request = RunningProgram.Request(key: key, inputs: inputs.values, rows: inputs.tokens)
     return PendingEncoding(
       try RunningProgram(request, in: store),
-      tokens: tokens,
+      tokens: inputs.tokens,
       empty: try empty()
     )
   }

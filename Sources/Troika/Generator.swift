@@ -3,11 +3,13 @@ import Graph
 import Media
 import Models
 
-/// Answers one request over one session: load media, encode, prefill, decode.
+/// Answers one request over one session: loads media, carries out the prompt's tasks, decodes.
 struct Generator {
   let folder: ModelFolder
   let encoders: Encoders
   let context: Int
+  /// Whether units run at the same time.
+  let overlaps: Bool
   let callbacks: GenerationCallbacks
 
   func run(
@@ -20,7 +22,8 @@ struct Generator {
     var response = Response()
     try check(request)
     var sampler = try Sampler(request.options.sampling)
-    let (prompt, media) = try prepare(request, &loaded, &response)
+    var log = EventLog()
+    let (prompt, media) = try prepare(request, &loaded, &response, &log)
     response.timings.decodeMediaNanoseconds = MonotonicClock.nanoseconds - start
     let keys = PromptKey.keys(
       of: prompt,
@@ -36,32 +39,20 @@ struct Generator {
       processor: folder.processor,
       maxTokens: request.options.maxTokens
     )
-    let begin = MonotonicClock.nanoseconds
-    let encoding = MediaEncoding(
-      encoders: encoders,
-      processor: folder.processor,
-      callbacks: callbacks
+    let rows = PromptRows(
+      prompt,
+      padToken: folder.model.configuration.text.padToken,
+      mediaPerLayer: request.options.mediaPerLayer
     )
-    let encoded = try encoding.run(prompt, media, from: reused)
-    encoding.events.forEach { response.timeline.append($0) }
-    response.warnings += encoding.warnings
-    response.timings.encodeNanoseconds = MonotonicClock.nanoseconds - begin
-    var logits: Value?
-    if let features = encoded {
-      let rows = PromptRows(
-        prompt,
-        features: features,
-        padToken: folder.model.configuration.text.padToken,
-        mediaPerLayer: request.options.mediaPerLayer
-      )
-      logits = try prefill(rows, from: reused, session, keys, &history, &response)
-    }
-    guard let logits else {
+    let run = PromptRun(rows, from: reused, media, encoders, folder.processor, in: session)
+    let logits = try carryOut(run, session, keys, &history, &response, &log)
+    response.promptTaskCount = log.next
+    if let logits {
+      try decode(request.options, logits, session, &sampler, &history, start, &response, &log)
+    } else {
       response.finishReason = .cancelled
-      response.timings.totalNanoseconds = MonotonicClock.nanoseconds - start
-      return response
     }
-    try decode(request.options, logits, session, &sampler, &history, start, &response)
+    response.timeline = log.timeline
     response.timings.totalNanoseconds = MonotonicClock.nanoseconds - start
     return response
   }
@@ -88,7 +79,8 @@ struct Generator {
   private func prepare(
     _ request: Request,
     _ known: inout [Medium: LoadedMedium],
-    _ response: inout Response
+    _ response: inout Response,
+    _ log: inout EventLog
   ) throws -> (EncodedPrompt, [Medium: LoadedMedium]) {
     let loader = MediaLoader(processor: folder.processor)
     var media: [Medium: LoadedMedium] = [:]
@@ -100,12 +92,16 @@ struct Generator {
       if let earlier = known[medium] {
         loaded = earlier
       } else {
+        let start = MonotonicClock.nanoseconds
         loaded = try loader.load(source)
+        let event = Timeline.Event.host("host.media", since: start)
+        log.append([event], after: log.last)
         known[medium] = loaded
         response.warnings += loaded.warnings
       }
       media[medium] = loaded
     }
+    let start = MonotonicClock.nanoseconds
     var template = folder.template
     template.mediaStyle = request.options.mediaStyle ?? template.mediaStyle
     template.thinking = request.options.thinking
@@ -114,6 +110,7 @@ struct Generator {
       try template.pieces(request.messages),
       extents: media.mapValues(\.extent)
     )
+    log.append([.host("host.prompt", since: start)], after: log.last)
     response.promptTokens = prompt.ids.count
     response.softTokens = prompt.softTokenCount
     guard prompt.ids.count < context else {
@@ -156,44 +153,34 @@ struct Generator {
     return kept
   }
 
-  /// Runs the prompt from `start` in batches.
+  /// Carries out the tasks of a prompt.
   ///
   /// - Returns: the last position's logits; nil where the caller cancelled.
-  private func prefill(
-    _ rows: PromptRows,
-    from start: Int,
+  private func carryOut(
+    _ run: PromptRun,
     _ session: DecoderSession,
     _ keys: [PromptKey],
     _ history: inout [PromptKey],
-    _ response: inout Response
+    _ response: inout Response,
+    _ log: inout EventLog
   ) throws -> Value? {
-    let begin = MonotonicClock.nanoseconds
-    defer { response.timings.prefillNanoseconds = MonotonicClock.nanoseconds - begin }
-    let keepsWhole = folder.model.configuration.text.seesWholeMedia
-    var position = start
-    while position < rows.count {
-      if callbacks.isCancelled() { return nil }
-      callbacks.progress(
-        RequestProgress(stage: "prefill", done: position - start, total: rows.count - start)
-      )
-      let end = rows.batchEnd(
-        from: position,
-        limit: session.nextBatch(of: rows.count - position),
-        keepsMediaWhole: keepsWhole
-      )
-      let isLast = end == rows.count
-      let result = try session.step(
-        rows.rows(position..<end),
-        wanted: isLast ? .last : .none,
-        phase: .prefill
-      )
-      result.events.forEach { response.timeline.append($0) }
-      response.warnings += result.warnings
-      history += keys[position..<end]
-      position = end
-      if isLast { return result.logits }
+    let progress = PromptProgress(run, callbacks)
+    let outcome = try Executor(run.graph, run.work) { progress.goesOn(to: $0) }
+      .run(serially: !overlaps)
+    for (stage, nanoseconds) in zip(run.stages, outcome.nanoseconds) {
+      switch stage {
+      case .encode: response.timings.encodeNanoseconds += nanoseconds
+      case .prefill: response.timings.prefillNanoseconds += nanoseconds
+      }
     }
-    return nil
+    response.warnings += outcome.reports.flatMap { $0?.warnings ?? [] }
+    log.append(run.graph, outcome.reports, after: log.last)
+    for (step, last) in run.steps {
+      guard outcome.reports[last] != nil else { return nil }
+      session.advance(past: step)
+      history += keys[step.positions]
+    }
+    return run.steps.last?.step.result.logits
   }
 
   private func decode(
@@ -203,7 +190,8 @@ struct Generator {
     _ sampler: inout Sampler,
     _ history: inout [PromptKey],
     _ start: Int,
-    _ response: inout Response
+    _ response: inout Response,
+    _ log: inout EventLog
   ) throws {
     var logits = first
     var text = StreamDecoder(folder.encoder.tokenizer)
@@ -231,7 +219,7 @@ struct Generator {
         blocks: [0]
       )
       let result = try session.step(row, wanted: .last, phase: .decode)
-      result.events.forEach { response.timeline.append($0) }
+      log.append(result.events, after: log.last)
       response.warnings += result.warnings
       history.append(.token(next))
       guard let made = result.logits else { break }

@@ -60,8 +60,10 @@ final class ProgramStore: @unchecked Sendable {
   let placement: Placement
   /// Units that failed.
   let failures: UnitFailures
-  private let lock = NSLock()
+  private let lock = NSCondition()
   private var programs: [Place: Program] = [:]
+  /// Programs that a thread is making.
+  private var making: Set<Place> = []
   private var order: [Place] = []
   private var forecast = MemoryForecast()
   /// Operations that another unit runs than the one they were placed on.
@@ -86,25 +88,40 @@ final class ProgramStore: @unchecked Sendable {
 
   /// A program on the units of the placement that have not failed its part.
   ///
+  /// Threads that want different programs make them at the same time; of one there is one maker.
+  ///
   /// - Throws: where a unit is absent or declines an operation.
   func program(_ key: Key) throws -> Program {
     lock.lock()
     defer { lock.unlock() }
-    let avoided = failures.avoided(by: key.part).intersection(placement.units)
-    let place = Place(key: key, avoided: avoided)
-    if let program = programs[place] {
-      order.removeAll { $0 == place }
-      order.append(place)
-      return program
+    while true {
+      let avoided = failures.avoided(by: key.part).intersection(placement.units)
+      let place = Place(key: key, avoided: avoided)
+      if let program = programs[place] {
+        order.removeAll { $0 == place }
+        order.append(place)
+        return program
+      }
+      if making.insert(place).inserted { return try make(place) }
+      lock.wait()
     }
+  }
+
+  /// Makes a program, the lock open meanwhile.
+  private func make(_ place: Place) throws -> Program {
     // What a unit failed is not launched there again.
-    for old in order where old.key == key { programs[old] = nil }
-    order.removeAll { $0.key == key }
-    let placed = try placed(key, avoiding: avoided)
-    let program = try compile(placed)
-    for fallback in placed.fallbacks where seen.insert(fallback).inserted {
-      audit.append(fallback)
+    for old in order where old.key == place.key { programs[old] = nil }
+    order.removeAll { $0.key == place.key }
+    lock.unlock()
+    let made = Result {
+      let placed = try placed(place.key, avoiding: place.avoided)
+      return (program: try compile(placed), fallbacks: placed.fallbacks)
     }
+    lock.lock()
+    making.remove(place)
+    lock.broadcast()
+    let (program, fallbacks) = try made.get()
+    for fallback in fallbacks where seen.insert(fallback).inserted { audit.append(fallback) }
     if order.count >= capacity { programs[order.removeFirst()] = nil }
     programs[place] = program
     forecast.add(program.graph, program.parts)
@@ -135,11 +152,13 @@ final class ProgramStore: @unchecked Sendable {
       ? .f16 : .f32
   }
 
-  /// Bytes that the plans of all programs so far predict, with some rows of the embedding tables.
-  func plannedByteCount(rows: Int) -> Int {
+  /// Bytes that the plans of all programs so far predict, with some rows of the embedding tables and
+  /// the features of some soft tokens.
+  func plannedByteCount(rows: Int, softTokens: Int) -> Int {
     lock.lock()
     defer { lock.unlock() }
     return forecast.byteCount + forecast.tableByteCount(rows: rows)
+      + forecast.featureByteCount(tokens: softTokens)
   }
 
   /// What was sent away so far, one entry for each operation of each program.

@@ -12,7 +12,7 @@ public enum MediaPerLayerInput: String, Hashable, Sendable, CaseIterable {
 /// A prompt ready for the decoder, any run of positions at a time.
 struct PromptRows {
   let prompt: EncodedPrompt
-  /// Features `[tokens, D]` of each span.
+  /// Features `[tokens, D]` of each span; none where they are put in their places later.
   let features: [Value]
   let padToken: Int
   let mediaPerLayer: MediaPerLayerInput
@@ -20,7 +20,7 @@ struct PromptRows {
 
   init(
     _ prompt: EncodedPrompt,
-    features: [Value],
+    features: [Value] = [],
     padToken: Int,
     mediaPerLayer: MediaPerLayerInput
   ) {
@@ -44,22 +44,30 @@ struct PromptRows {
       guard placeholderSpan[position] >= 0 else { return Int32(prompt.ids[position]) }
       return mediaPerLayer == .pad ? Int32(padToken) : -1
     }
-    var rows: [(row: Int, value: Value)] = []
-    for (index, span) in prompt.spans.enumerated() where span.range.overlaps(range) {
-      let part = span.range.clamped(to: range)
-      rows.append(
-        (
-          part.lowerBound - range.lowerBound,
-          features[index].rows(part.lowerBound - span.range.lowerBound, count: part.count)
-        )
-      )
-    }
     return DecoderSession.Rows(
       ids: ids,
       perLayerIds: perLayer,
-      features: rows,
+      features: features.isEmpty ? [] : placed(features, in: range),
       blocks: range.map(block)
     )
+  }
+
+  /// The spans that have rows among some positions.
+  func spans(in range: Range<Int>) -> [Int] {
+    prompt.spans.indices.filter { prompt.spans[$0].range.overlaps(range) }
+  }
+
+  /// Features of spans as rows of a batch.
+  ///
+  /// - Parameter features: by span; of spans that have no row there nothing is read.
+  func placed(_ features: [Value?], in range: Range<Int>) -> [(row: Int, value: Value)] {
+    spans(in: range).compactMap { index in
+      let span = prompt.spans[index].range
+      let part = span.clamped(to: range)
+      guard let value = features[index] else { return nil }
+      let rows = value.rows(part.lowerBound - span.lowerBound, count: part.count)
+      return (part.lowerBound - range.lowerBound, rows)
+    }
   }
 
   /// The run of adjacent image or video placeholders a position belongs to, counted from 1.

@@ -8,9 +8,10 @@ public struct Response: Sendable {
     public var loadNanoseconds = 0
     /// Decoding and preprocessing media.
     public var decodeMediaNanoseconds = 0
-    /// Running the towers.
+    /// Running the towers, what the host prepares for them included: the times of all their tasks, some
+    /// of which run while the prompt does.
     public var encodeNanoseconds = 0
-    /// Running the prompt through the decoder.
+    /// Running the prompt through the decoder: the times of all its tasks.
     public var prefillNanoseconds = 0
     /// From the request to the first token.
     public var firstTokenNanoseconds = 0
@@ -42,8 +43,13 @@ public struct Response: Sendable {
   public var shape = RequestShape([], maxTokens: 1)
   /// How long each part took.
   public var timings = Timings()
-  /// What ran where and when.
+  /// What ran where and when; numbers of tasks are in the order of the prompt.
   public var timeline = Timeline()
+  /// Tasks of the timeline with lower numbers than this ran before the first token.
+  public var promptTaskCount = 0
+
+  /// What ran at the same time before the first token.
+  public var overlap: Overlap { Overlap(timeline.before(task: promptTaskCount)) }
   /// What the user should know about the media, for example a truncated file.
   public var warnings: [String] = []
 }

@@ -160,6 +160,7 @@ final class RunningProgram {
       Timeline.Event(
         unit: unit,
         program: "\(name) (failed)",
+        kind: .fault,
         startNanoseconds: launched,
         endNanoseconds: MonotonicClock.nanoseconds
       )

@@ -38,6 +38,9 @@ public final class Troika: Sendable {
     public var allowsFallback: Bool
     /// What goes wrong on the units, for tests of what follows it.
     public var faults: FaultPlan
+    /// Whether different units run a prompt's tasks at the same time; else one task runs after the
+    /// other, which gives the same numbers.
+    public var overlaps: Bool
 
     /// Options with their defaults.
     public init(
@@ -51,7 +54,8 @@ public final class Troika: Sendable {
       threads: Int? = nil,
       gpu: GPUOptions = GPUOptions(),
       allowsFallback: Bool = true,
-      faults: FaultPlan = FaultPlan()
+      faults: FaultPlan = FaultPlan(),
+      overlaps: Bool = true
     ) {
       self.placement = placement
       self.layout = layout
@@ -64,6 +68,7 @@ public final class Troika: Sendable {
       self.gpu = gpu
       self.allowsFallback = allowsFallback
       self.faults = faults
+      self.overlaps = overlaps
     }
   }
 
@@ -87,6 +92,7 @@ public final class Troika: Sendable {
   private let registry: Registry
   private let sharedLayers: TextDecoder.SharedLayers
   private let batches: BatchChoice
+  private let overlaps: Bool
 
   convenience init(_ folder: ModelFolder, _ options: LoadOptions) throws {
     try self.init(
@@ -110,6 +116,7 @@ public final class Troika: Sendable {
     context = options.context ?? folder.context
     sharedLayers = options.sharedLayers
     batches = options.batches
+    overlaps = options.overlaps
     let prefill = options.prefillShapes ?? folder.prefill
     try Self.check(layout: layout, context: context, prefill: prefill, text)
     batch = CompiledShapes.batch(prefill, context: context)
@@ -258,6 +265,7 @@ public final class Troika: Sendable {
         audioShapes: shapes.audio
       ),
       context: context,
+      overlaps: overlaps,
       callbacks: callbacks
     )
   }

@@ -25,6 +25,9 @@ public struct UnitID: Hashable, Sendable, CustomStringConvertible, ExpressibleBy
   /// The fixed-shape fp16 engine.
   public static let neuralEngine: UnitID = "neuralEngine"
 
+  /// The thread of this machine that prepares media and moves rows; no placement names it.
+  public static let host: UnitID = "host"
+
   /// Every unit a placement may name.
   public static let all: [UnitID] = [
     cpu, reference, gpu, emulatedGPU, neuralEngine, null,

@@ -88,21 +88,12 @@ public struct VideoReader: Sendable {
     _ choices: [FrameChoice],
     _ body: (VideoFrame) throws -> Void
   ) throws {
-    var source = try origin.open()
-    var last: (index: Int, image: RGBImage)?
-    for choice in choices {
-      precondition(timeline.times.indices.contains(choice.index))
-      if let last, choice.index < last.index { source = try origin.open() }
-      let image: RGBImage
-      if let last, last.index == choice.index {
-        image = last.image
-      } else {
-        image = try source.image(at: choice.index)
-        last = (choice.index, image)
-      }
-      try body(VideoFrame(choice: choice, image: image))
-    }
+    let pass = pass()
+    for choice in choices { try body(try pass.frame(choice)) }
   }
+
+  /// A pass that decodes frames as they are asked for.
+  public func pass() -> FramePass { FramePass(origin, frameCount: timeline.times.count) }
 
   /// The chosen frames at once; memory grows with their number.
   ///
@@ -117,6 +108,37 @@ public struct VideoReader: Sendable {
       throw .unreadable(path: path, reason: String(describing: error))
     }
     return frames
+  }
+}
+
+/// A pass over a clip that decodes a frame whenever one is asked for; one that goes back starts again.
+///
+/// Not shared between threads.
+public final class FramePass {
+  private let origin: FrameOrigin
+  private let frameCount: Int
+  private var source: (any FrameSource)?
+  private var last: (index: Int, image: RGBImage)?
+
+  init(_ origin: FrameOrigin, frameCount: Int) {
+    self.origin = origin
+    self.frameCount = frameCount
+  }
+
+  /// Decodes a frame.
+  ///
+  /// - Precondition: `index` is that of a frame of the clip.
+  /// - Throws: `MediaError` when it cannot be decoded.
+  public func frame(_ choice: FrameChoice) throws(MediaError) -> VideoFrame {
+    precondition((0..<frameCount).contains(choice.index))
+    if let last, last.index == choice.index { return VideoFrame(choice: choice, image: last.image) }
+    if let last, choice.index < last.index { source = nil }
+    let open: any FrameSource
+    if let source { open = source } else { open = try origin.open() }
+    source = open
+    let image = try open.image(at: choice.index)
+    last = (choice.index, image)
+    return VideoFrame(choice: choice, image: image)
   }
 }
 

@@ -78,8 +78,11 @@ extension Troika {
     var response = try generator(.silent)
       .run(request, in: session, history: &history, loaded: &loaded)
     response.plannedByteCount =
-      loadedByteCount + store.plannedByteCount(rows: Set(history).count + 1)
-      + session.cacheByteCount
+      loadedByteCount + session.cacheByteCount
+      + store.plannedByteCount(
+        rows: Set(history).count + 1,
+        softTokens: response.softTokens
+      )
     return response
   }
 }

@@ -19,8 +19,18 @@ struct MemoryForecast: Sendable {
   /// Bytes of cache rows that are kept for a repetition, of the program that writes most.
   private var largestKept = 0
 
-  /// Bytes of values that live between and beside the programs.
-  var bindingByteCount: Int { bindings.values.reduce(0, +) + largestCrossing + largestKept }
+  /// Bytes of a row of features.
+  private var featureRowByteCount = 0
+
+  /// Bytes of values that live between and beside the programs: of the batches and encodings that are
+  /// under way at a time, and of one program on each unit.
+  var bindingByteCount: Int {
+    let running = max(arenas.count, 1) * (largestCrossing + largestKept)
+    return PromptRun.batchesAtOnce * bindings.values.reduce(0, +) + running
+  }
+
+  /// Bytes of the features of soft tokens that wait for their batch.
+  func featureByteCount(tokens: Int) -> Int { tokens * featureRowByteCount }
 
   /// Bytes of the arenas of all units.
   var arenaByteCount: Int { arenas.values.reduce(0, +) }
@@ -54,6 +64,8 @@ struct MemoryForecast: Sendable {
       + graph.outputs.map { ($0.name, graph.nodes[$0.node].type) }
     for (name, type) in values where !states.contains(name) {
       bindings[name] = max(bindings[name] ?? 0, type.byteCount)
+      guard name == "features" else { continue }
+      featureRowByteCount = max(featureRowByteCount, type.byteCount / max(type.shape[0], 1))
     }
     let named = Set(graph.outputs.map(\.name))
     let crossing = parts.map(\.segment).flatMap { segment in

@@ -120,14 +120,14 @@ struct PlanBuilder {
 
   var shares: [PlanReport.Share] { counts.values.sorted { $0.unit.name < $1.unit.name } }
 
-  /// Memory of a conversation that fills a context.
+  /// Memory of a conversation that fills a context, be it with soft tokens.
   func memory(context: Int) -> PlanReport.Memory {
     PlanReport.Memory(
       weightByteCount: forecast.weightByteCount,
       convertedByteCount: forecast.convertedByteCount,
       cacheByteCount: caches.values.reduce(0, +),
       arenaByteCount: forecast.arenaByteCount,
-      bindingByteCount: forecast.bindingByteCount,
+      bindingByteCount: forecast.bindingByteCount + forecast.featureByteCount(tokens: context),
       tableByteCount: forecast.tableByteCount(rows: context)
     )
   }

@@ -102,13 +102,15 @@ public final class DeviceSimulator {
   }
 
   /// The schedule of a request: batches end before media where another unit encodes them than the one
-  /// that takes the tokens in front of them.
+  /// that takes the tokens in front of them, and where that costs little.
   private func best(_ request: RequestShape, _ programs: RequestPrograms) throws -> RequestSchedule
   {
-    let decoder = programs.placement.unit(of: .chunk(1, .prefill))
-    let cuts = request.mediaRanges.contains { entry in
-      programs.placement.unit(of: request.pieces[entry.piece].part) != decoder
-    }
+    let (cut, whole) = try (
+      programs.batches(request, cutsAtMedia: true), programs.batches(request, cutsAtMedia: false)
+    )
+    let cuts =
+      cut.count > whole.count
+      && PromptBatches.isWorth(cut: cut.map(\.shape), whole: whole.map(\.shape))
     return try schedule(request, programs, cutsAtMedia: cuts)
   }
 

@@ -134,30 +134,22 @@ struct RequestPrograms {
     cutsAtMedia: Bool
   ) throws -> [(real: Int, shape: Int)] {
     var starts: [Int] = []
-    if cutsAtMedia { starts = request.mediaRanges.map(\.range.lowerBound) }
-    var result: [(real: Int, shape: Int)] = []
-    var position = 0
-    // A stretch of few rows is not worth launches of its own.
-    for end in starts.filter({ $0 > 0 }) + [request.promptTokens]
-    where end == request.promptTokens || end - position >= RequestShape.leastBatch {
-      result += try batches(end - position)
-      position = end
+    if cutsAtMedia {
+      let first = placement.unit(of: .chunk(1, .prefill))
+      starts = request.mediaRanges
+        .filter { placement.unit(of: request.pieces[$0.piece].part) != first }
+        .map(\.range.lowerBound)
     }
-    return result
+    let stretches = PromptBatches.stretches(of: 0..<request.promptTokens, cuts: starts)
+    return try stretches.flatMap { try batches($0.count) }
   }
 
   private func batches(_ count: Int) throws -> [(real: Int, shape: Int)] {
     guard !tokens.isEmpty else {
-      return stride(from: 0, to: count, by: batch).map { start in
-        (min(batch, count - start), min(batch, count - start))
-      }
+      return PromptBatches.lengths(of: count, batch: batch).map { ($0, $0) }
     }
     let shapes = try prices.shapes(of: count, tokens, prefillUnits) { try plannedShapes(count) }
-    var left = count
-    return shapes.map { shape in
-      defer { left -= min(shape, left) }
-      return (min(shape, left), shape)
-    }
+    return Array(zip(PromptBatches.lengths(of: count, shapes: shapes), shapes))
   }
 
   /// The units of the prefill programs: what their times depend on.
@@ -194,5 +186,5 @@ struct RequestPrograms {
 
 extension RequestShape {
   /// Rows that are worth a batch of their own.
-  static let leastBatch = 32
+  static let leastBatch = PromptBatches.leastRows
 }

@@ -29,6 +29,7 @@ enum BenchCommand: Command {
       --save F            also write the JSON document into a file
       --baseline F        compare with an earlier JSON document; exit 1 where a stage is slower
       --threshold PCT     by more than this (5)
+      --count-disturbed   comparisons also count samples that other processes disturbed
     \(PlacementOptions.help)
       --kernels NAME      avx512, avx2 or portable (the best this processor has)
 
@@ -48,7 +49,7 @@ enum BenchCommand: Command {
         "threshold", "kernels",
       ]),
       repeated: files,
-      switches: PlacementOptions.switches.union(["json"])
+      switches: PlacementOptions.switches.union(["json", "count-disturbed"])
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let layout = try layout(arguments)
@@ -74,10 +75,19 @@ enum BenchCommand: Command {
     if let path = arguments["save"] {
       try FileOutput.write(report.json.text(.indented) + "\n", to: path)
     }
-    let changes = baseline.map { report.changes(since: $0) } ?? []
+    let countsDisturbed = arguments.has("count-disturbed")
+    let changes =
+      baseline.map { report.changes(since: $0, countsDisturbed: countsDisturbed) } ?? []
     write(report, changes, threshold / 100, layout)
     guard let baseline else { return .done }
     warn(report, baseline)
+    let unknown = changes.count { $0.comparison?.verdict(threshold: 0) == .unknown }
+    if unknown > 0 {
+      Output.warning(
+        "\(unknown) of \(changes.count) stages: expected \(MedianInterval.fewest) samples that other "
+          + "work did not disturb in both runs, came fewer"
+      )
+    }
     return hold(changes, threshold)
   }
 
@@ -159,12 +169,16 @@ enum BenchCommand: Command {
     }
   }
 
+  private static func text(_ threshold: Double) -> String {
+    Format.fixed(threshold, threshold == threshold.rounded() ? 0 : 1)
+  }
+
   private static func hold(_ changes: [StageChange], _ threshold: Double) -> ExitCode {
     let slower = changes.filter { $0.comparison?.verdict(threshold: threshold / 100) == .slower }
     guard let first = slower.first, let comparison = first.comparison else { return .done }
     let more = slower.count > 1 ? ", and \(slower.count - 1) more" : ""
     Output.error(
-      "\(first.stage) on \(first.unit): expected at most \(Format.significant(threshold)) % slower, "
+      "\(first.stage) on \(first.unit): expected at most \(text(threshold)) % slower, "
         + "came \(Format.fixed((comparison.ratio - 1) * 100, 1)) %\(more)"
     )
     return .failed

@@ -49,7 +49,8 @@ enum BenchCommandData {
   }
 
   private static let columns = [
-    "stage", "unit", "samples", "median_ns", "p10_ns", "p90_ns", "p99_ns", "deviation_ns",
+    "stage", "unit", "samples", "disturbed", "median_ns", "p10_ns", "p90_ns", "p99_ns",
+    "deviation_ns",
     "build_ns", "compile_ns", "first_ns", "busy_ns", "flops", "weight_bytes", "activation_bytes",
     "compute_share", "read_share", "operations", "elsewhere", "ratio", "ratio_low", "ratio_high",
     "verdict",
@@ -75,7 +76,8 @@ enum BenchCommandData {
     func text(_ value: Int?) -> String { value.map(String.init) ?? "" }
     func share(_ value: Double?) -> String { value.map { Format.fixed($0, 4) } ?? "" }
     let steady = [summary.median, summary.p10, summary.p90, summary.p99, summary.deviation]
-    return [row.stage, row.unit.name, "\(summary.count)"] + steady.map { Format.fixed($0, 0) }
+    return [row.stage, row.unit.name, "\(summary.count)", "\(row.samples.disturbed.count)"]
+      + steady.map { Format.fixed($0, 0) }
       + [row.buildNanoseconds, row.compileNanoseconds, row.firstNanoseconds].map(text)
       + [
         row.busyNanoseconds, row.work.flops, row.work.weightByteCount,

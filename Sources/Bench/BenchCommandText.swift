@@ -46,9 +46,9 @@ enum BenchCommandText {
   }
 
   private static func steady(_ report: BenchReport) -> [String] {
-    let widths = [9, 8, 8, 8, 7, 3]
-    let titles = ["median ms", "p10", "p90", "p99", "sd", "n"]
-    return [row("steady state", "unit", titles, widths)]
+    let widths = [8, 8, 8, 8, 7, 3]
+    let titles = ["median", "p10", "p90", "p99", "sd", "n"]
+    return [row("steady state, ms", "unit", titles, widths)]
       + report.rows.map { entry in
         let summary = entry.samples.summary
         let values = [summary.median, summary.p10, summary.p90, summary.p99, summary.deviation]
@@ -58,11 +58,11 @@ enum BenchCommandText {
   }
 
   private static func making(_ report: BenchReport) -> [String] {
-    let widths = [8, 8, 9, 8, 5, 5, 4]
+    let widths = [8, 8, 8, 8, 5, 5, 4]
     let rows = report.rows.filter { $0.unit != BenchReport.host }
     guard !rows.isEmpty else { return [] }
-    let titles = ["build ms", "compile", "first", "MiB", "comp", "read", "off"]
-    return [row("program", "unit", titles, widths)]
+    let titles = ["build", "compile", "first", "MiB", "comp", "read", "off"]
+    return [row("program, ms", "unit", titles, widths)]
       + rows.map { entry in
         let made = [entry.buildNanoseconds, entry.compileNanoseconds, entry.firstNanoseconds]
         let reached = report.reached(entry)
@@ -94,10 +94,14 @@ enum BenchCommandText {
     let residual =
       "unexplained \(seconds(report.residualNanoseconds)) "
       + "(\(Format.fixed(report.residual * 100, 2)) %)"
-    return PlanText.wrapped(
-      "time     ",
-      "\(seconds(report.wallNanoseconds)) s: " + (parts + [residual]).joined(separator: ", ")
-    )
+    let samples = report.rows.reduce(0) { $0 + $1.samples.nanoseconds.count }
+    let disturbed = report.rows.reduce(0) { $0 + $1.samples.disturbed.count }
+    let note = "\(disturbed) of \(samples) samples, by other work on the machine"
+    return [disturbed == 0 ? "" : "disturbed " + note].filter { !$0.isEmpty }
+      + PlanText.wrapped(
+        "time     ",
+        "\(seconds(report.wallNanoseconds)) s: " + (parts + [residual]).joined(separator: ", ")
+      )
   }
 
   // MARK: - Comparison
@@ -109,8 +113,8 @@ enum BenchCommandText {
   ) -> [String] {
     guard !changes.isEmpty else { return [] }
     let widths = [8, 7, 13, 10]
-    let titles = ["now ms", "ratio", "95 %", "verdict"]
-    return ["", row("since the baseline", "unit", titles, widths)]
+    let titles = ["now", "ratio", "95 %", "verdict"]
+    return ["", row("since the baseline, ms", "unit", titles, widths)]
       + changes.map { change in
         let median = report.median(change).map(milliseconds) ?? "-"
         let cells = [median] + ratios(change) + [word(change, threshold)]
@@ -119,7 +123,9 @@ enum BenchCommandText {
   }
 
   private static func ratios(_ change: StageChange) -> [String] {
-    guard let comparison = change.comparison else { return ["-", "-"] }
+    guard let comparison = change.comparison, comparison.high < .infinity else {
+      return ["-", "-"]
+    }
     return [
       Format.fixed(comparison.ratio, 3),
       "\(Format.fixed(comparison.low, 3))-\(Format.fixed(comparison.high, 3))",
@@ -133,7 +139,7 @@ enum BenchCommandText {
     case .faster: "faster"
     case .slightlySlower: "tolerated"
     case .slower: "SLOWER"
-    case .unknown: "too few"
+    case .unknown: "unknown"
     case nil: change.isNew ? "new" : "gone"
     }
   }

@@ -17,6 +17,8 @@ enum GenerateCommand: Command {
     \(RequestOptions.help)
       --timeline          where each part ran and how long, after the answer
       --trace F           write what ran when, for Perfetto or chrome://tracing
+      --simulate X        predict the same request on a device profile besides: its timeline is the
+                          second process of the trace
 
     Example:
       troika generate --model DIR --image photo.jpg "Describe this image"
@@ -25,7 +27,7 @@ enum GenerateCommand: Command {
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: RequestOptions.valued.union(["trace"]),
+      valued: RequestOptions.valued.union(["trace", "simulate"]),
       repeated: RequestOptions.repeated,
       switches: RequestOptions.switches.union(["timeline"])
     )
@@ -42,13 +44,17 @@ enum GenerateCommand: Command {
       system: arguments["system"],
       options: try options.generation()
     )
-    let troika = try await options.loadModel()
+    let profile = try arguments["simulate"].map { try KnownProfiles.profile($0) }
+    let troika = try await load(options, simulates: profile != nil)
     for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     let response = try await answer(request, troika, streams: !isJSON)
     for warning in response.warnings { Output.warning(warning) }
+    let simulation = try profile.map { try simulate(response, troika.folder, arguments, on: $0) }
     if isJSON {
-      Output.line(ResponseJSON.value(response).text(.compact, sortingKeys: false))
+      let fields = simulation.map { [("simulated", SimulationJSON.value($0))] } ?? []
+      let document = JSONValue.object(fields: ResponseJSON.fields(response) + fields)
+      Output.line(document.text(.compact, sortingKeys: false))
     } else {
       Output.write("\n")
       if arguments.has("timeline") {
@@ -56,11 +62,44 @@ enum GenerateCommand: Command {
         OverlapText.lines(response.overlap).forEach { Output.note($0) }
         TimelineText.fallbacks(troika.fallbacks).forEach { Output.note($0) }
       }
+      if let simulation { SimulationText.lines(simulation).forEach { Output.note($0) } }
     }
     if let path = arguments["trace"] {
-      try TraceFile.write(response.timeline, to: path)
+      let simulated = simulation.map { [($0.device + " (simulated)", $0.timeline)] } ?? []
+      try TraceFile.write([("this machine", response.timeline)] + simulated, to: path)
     }
     return response.finishReason == .cancelled ? .interrupted : .done
+  }
+
+  /// Loads the model; a GPU that is only simulated need not be here.
+  private static func load(_ options: RequestOptions, simulates: Bool) async throws -> Troika {
+    do {
+      return try await options.loadModel()
+    } catch DeviceError.unavailable(let unit, _) where simulates && unit == UnitID.gpu.name {
+      Output.warning("gpu: not available here, its parts run on gpu:emulated")
+      return try await options.loadModel(gpuStandIn: .emulatedGPU)
+    }
+  }
+
+  /// The request as it was answered, on a device profile.
+  private static func simulate(
+    _ response: Response,
+    _ folder: ModelFolder,
+    _ arguments: Arguments,
+    on profile: DeviceProfile
+  ) throws -> Simulation {
+    let placement = try PlacementOptions(arguments)
+    let simulator = try DeviceSimulator(
+      PlannedModel(folder),
+      try placement.load { folder.model.configuration.text },
+      on: profile,
+      sharedLayers: try arguments.choice("shared-layers", TextDecoder.SharedLayers.self)
+        ?? placement.file.sharedLayers,
+      batches: try arguments.choice("batches", BatchChoice.self) ?? placement.file.batches
+    )
+    var shape = response.shape
+    shape.maxTokens = max(1, response.tokens.count)
+    return try placement.locating { try simulator.simulate(shape, placement.file.placement) }
   }
 
   /// Answers with progress on a terminal; Ctrl-C ends the answer early.

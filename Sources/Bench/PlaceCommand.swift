@@ -10,30 +10,38 @@ enum PlaceCommand: Command {
   static let summary = "compare placements, or search for the best one"
   static let help = """
     usage: troika place compare P1 P2 … --simulate PROFILE [OPTIONS]
+           troika place compare P1 P2 … --model DIR [--prompt TEXT] [MEDIA] [OPTIONS]
            troika place search --objective O --simulate PROFILE [OPTIONS]
+           troika place search --objective O --model DIR [--prompt TEXT] [MEDIA] [OPTIONS]
 
-    compare: time to the first token, tokens per second, energy and memory of placements side by side.
-    Two whose ranges overlap are reported as not distinguishable.
+    compare: time to the first token, tokens per second, energy and memory of placements side by side,
+    simulated or measured here in turns. Two whose ranges overlap are not distinguishable.
     search: the best placement of every chunk, phase and tower over the units of the device, proven by
-    branch and bound, and why the runner-up loses.
+    branch and bound, and why the runner-up loses. Without --simulate the profile of this machine (see
+    calibrate) is searched, and the best and the runner-up are measured.
 
       --simulate X        the device profile: iphone-17-pro, mac-studio, host, or a file
       --objective O       ttft (default): time to the first token; decode; energy; memory
       --units U,…         units that search may use (those of the profile)
+      --repeat N          measured runs of each placement (5)
+      --prompt TEXT       what is asked where placements are measured (Hello)
+    \(RequestOptions.mediaHelp)
     \(SimulationOptions.shapes)
       --json              one JSON document
 
     Example:
       troika place search --objective ttft --simulate iphone-17-pro --synthetic e2b --images 1
       troika place compare mission neuralEngine --simulate iphone-17-pro --synthetic e2b --images 1
+      troika place compare cpu chunks=neuralEngine --model DIR --prompt "Why is the sky blue?"
     """
 
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: SimulationOptions.valued.union(["simulate", "objective", "units"]),
-      repeated: [],
-      switches: SimulationOptions.switches.union(["json"])
+      valued: SimulationOptions.valued.union(RequestOptions.media)
+        .union(["simulate", "objective", "units", "repeat", "prompt"]),
+      repeated: RequestOptions.repeated,
+      switches: SimulationOptions.switches.union(["json", "include-audio"])
     )
     guard let kind = arguments.words.first else {
       throw UsageError("place: expected compare, search or run, got nothing")
@@ -57,6 +65,7 @@ enum PlaceCommand: Command {
     guard arguments["placement"] == nil else {
       throw UsageError("--placement: expected placements as words, got the option")
     }
+    guard arguments["simulate"] != nil else { return try measure(names, arguments) }
     let simulations = try names.map { name -> (name: String, simulation: Simulation) in
       let options = try SimulationOptions(arguments, profile: "simulate", placement: name)
       return try options.placement.locating {
@@ -83,10 +92,15 @@ enum PlaceCommand: Command {
   // MARK: - Search
 
   private static func search(_ arguments: Arguments) throws -> ExitCode {
-    let options = try SimulationOptions(arguments, profile: "simulate")
+    let isMeasured = arguments["simulate"] == nil
+    let options = try SimulationOptions(
+      arguments,
+      profile: "simulate",
+      otherwise: isMeasured ? "host" : nil
+    )
     let objective =
       try arguments.choice("objective", PlacementSearch.Objective.self) ?? .ttft
-    let request = try options.request()
+    let request = try isMeasured ? shape(arguments) : options.request()
     let search = PlacementSearch(
       try options.simulator(),
       request,
@@ -98,6 +112,52 @@ enum PlaceCommand: Command {
       Output.line(PlaceText.json(result, objective).text(.indented, sortingKeys: false))
     } else {
       PlaceText.search(result, objective).forEach { Output.line($0) }
+    }
+    guard isMeasured else { return .done }
+    let found = [result.best, result.second].compactMap { $0?.placement.description }
+    return try measure(found, arguments)
+  }
+
+  // MARK: - Measure
+
+  private static func request(_ arguments: Arguments) throws -> Request {
+    let options = RequestOptions(arguments: arguments)
+    var generation = GenerationOptions(
+      maxTokens: try arguments.integer("max-tokens", in: 1...(1 << 24)) ?? 32
+    )
+    generation.ignoresStopTokens = true
+    return try Request(
+      prompt: arguments["prompt"] ?? "Hello",
+      media: try options.media(),
+      system: arguments["system"],
+      options: generation
+    )
+  }
+
+  /// The lengths of the request that is measured.
+  private static func shape(_ arguments: Arguments) throws -> RequestShape {
+    let path = try arguments.required("model")
+    return try RequestShape(try request(arguments), of: ModelFolder(path: path))
+  }
+
+  /// Placements on this machine, in turns.
+  private static func measure(_ names: [String], _ arguments: Arguments) throws -> ExitCode {
+    let folder = try ModelFolder(path: try arguments.required("model"))
+    let loads = try names.map { name in
+      let options = try PlacementOptions(arguments, placement: name)
+      return try options.load { folder.model.configuration.text }
+    }
+    let measured = try PlacementMeasurement(
+      folder,
+      loads,
+      try request(arguments),
+      repeats: try arguments.integer("repeat", in: 1...10_000) ?? 5
+    ) { ProgressLine.show("measuring", share: $0) }
+    ProgressLine.clear()
+    if arguments.has("json") {
+      Output.line(PlaceText.json(names, measured).text(.indented, sortingKeys: false))
+    } else {
+      PlaceText.measured(names, measured).forEach { Output.line($0) }
     }
     return .done
   }

@@ -37,25 +37,29 @@ enum PlaceText {
         lines += PlanText.wrapped(
           "",
           "\(left.name) / \(right.name): "
-            + verdict("first token", left, right, \.firstToken) + "; "
-            + verdict("decode", left, right, \.step)
+            + verdict(
+              "first token",
+              (left.name, left.simulation.firstToken),
+              (right.name, right.simulation.firstToken)
+            ) + "; "
+            + verdict(
+              "decode",
+              (left.name, left.simulation.step),
+              (right.name, right.simulation.step)
+            )
         )
       }
     }
     return lines
   }
 
-  private static func verdict(
-    _ what: String,
-    _ left: Named,
-    _ right: Named,
-    _ path: KeyPath<Simulation, Estimate>
-  ) -> String {
-    let (one, other) = (left.simulation[keyPath: path], right.simulation[keyPath: path])
-    guard one.value > 0, other.value > 0 else { return "\(what) not predicted" }
-    if one.overlaps(other) { return "\(what) not distinguishable" }
-    let winner = one.value < other.value ? left.name : right.name
-    let ratio = max(one.value, other.value) / min(one.value, other.value)
+  private typealias NamedTime = (name: String, time: Estimate)
+
+  private static func verdict(_ what: String, _ left: NamedTime, _ right: NamedTime) -> String {
+    guard left.time.value > 0, right.time.value > 0 else { return "\(what) not known" }
+    if left.time.overlaps(right.time) { return "\(what) not distinguishable" }
+    let winner = left.time.value < right.time.value ? left.name : right.name
+    let ratio = max(left.time.value, right.time.value) / min(left.time.value, right.time.value)
     return "\(what) \(Format.fixed(ratio, 2)) times faster with \(winner)"
   }
 
@@ -66,12 +70,12 @@ enum PlaceText {
     var lines = PlanText.wrapped("best        ", "\(result.best.placement)", separator: ",")
     lines.append("            " + figures(result.best))
     lines.append(
-      "            optimal: of \(result.combinations) combinations \(result.valued) valued, the rest "
-        + "ruled out, \(Format.fixed(result.seconds, 2)) s"
+      "            optimal: \(result.valued) of \(result.combinations) valued, others ruled out, "
+        + "\(Format.fixed(result.seconds, 2)) s"
     )
     guard let second = result.second else { return lines }
-    lines +=
-      ["", "runner-up"] + PlanText.wrapped("            ", "\(second.placement)", separator: ",")
+    lines += ["", "runner-up"]
+    lines += PlanText.wrapped("            ", "\(second.placement)", separator: ",")
     lines.append("            " + figures(second))
     lines += reasons(result.best, second, objective)
     return lines
@@ -101,7 +105,8 @@ enum PlaceText {
       )
     }
     if launches != 0 {
-      lines.append("              \(abs(launches)) \(launches > 0 ? "more" : "fewer") launches")
+      let kind = launches > 0 ? "more" : "fewer"
+      lines.append("                \(abs(launches)) \(kind) launches")
     }
     let path: KeyPath<Simulation, Estimate> = isStep ? \.step : \.firstToken
     if objective != .memory, objective != .energy,
@@ -140,8 +145,69 @@ enum PlaceText {
     ])
   }
 
+  // MARK: - Measured
+
+  static func measured(_ names: [String], _ measured: PlacementMeasurement) -> [String] {
+    var lines = [
+      TimelineText.pad("placement, measured", 25) + TimelineText.left("first token ms", 22)
+        + TimelineText.left("ms a token", 19) + TimelineText.left("MiB", 9)
+    ]
+    for (name, entry) in zip(names, measured.entries) {
+      let row =
+        TimelineText.left(range(.measured(entry.firstToken) * 1e-6, 1), 22)
+        + TimelineText.left(range(.measured(entry.step) * 1e-6, 1), 19)
+        + TimelineText.left("\(entry.plannedByteCount >> 20)", 9)
+      if name.count > 24 {
+        lines += PlanText.wrapped("", name, separator: ",") + [TimelineText.pad("", 25) + row]
+      } else {
+        lines.append(TimelineText.pad(name, 25) + row)
+      }
+    }
+    let entries = Array(zip(names, measured.entries))
+    lines.append("")
+    for (index, left) in entries.enumerated() {
+      for right in entries[(index + 1)...] {
+        let first = verdict(
+          "first token",
+          (left.0, .measured(left.1.firstToken)),
+          (right.0, .measured(right.1.firstToken))
+        )
+        let step = verdict(
+          "decode",
+          (left.0, .measured(left.1.step)),
+          (right.0, .measured(right.1.step))
+        )
+        lines += PlanText.wrapped("", "\(left.0) / \(right.0): \(first); \(step)")
+      }
+    }
+    return lines
+  }
+
+  static func json(_ names: [String], _ measured: PlacementMeasurement) -> JSONValue {
+    .array(
+      zip(names, measured.entries).map { name, entry in
+        .object(fields: [
+          ("name", .string(name)), ("placement", .string("\(entry.placement)")),
+          ("timeToFirstTokenNs", SimulationJSON.estimate(.measured(entry.firstToken))),
+          ("decodeStepNs", SimulationJSON.estimate(.measured(entry.step))),
+          ("firstTokenSamplesNs", .array(entry.firstToken.map { .number($0) })),
+          ("decodeStepSamplesNs", .array(entry.step.map { .number($0) })),
+          ("plannedBytes", .integer(entry.plannedByteCount)),
+          ("tokens", .array(entry.tokens.map { .integer($0) })),
+        ])
+      }
+    )
+  }
+
   private static func range(_ estimate: Estimate, _ decimals: Int) -> String {
     "\(Format.fixed(estimate.value, decimals)) (\(Format.fixed(estimate.low, decimals))-"
       + "\(Format.fixed(estimate.high, decimals)))"
+  }
+}
+
+extension Estimate {
+  /// The median of samples with its range.
+  fileprivate static func measured(_ samples: [Double]) -> Estimate {
+    PlacementMeasurement.Entry.estimate(samples)
   }
 }

@@ -39,7 +39,9 @@ struct PlacementOptions {
 
   /// Reads the placement, from a file where the value names one.
   ///
-  /// - Parameter given: the placement, where it is no option.
+  /// - Parameters:
+  ///   - arguments: the command line.
+  ///   - given: the placement, where it is no option.
   /// - Throws: where it cannot be read.
   init(_ arguments: Arguments, placement given: String? = nil) throws {
     self.arguments = arguments
@@ -92,13 +94,22 @@ struct PlacementOptions {
   }
 
   /// Loads the model.
+  ///
+  /// - Parameters:
+  ///   - faults: what is made to fail.
+  ///   - overlaps: whether media are encoded while tokens in front of them are run.
+  ///   - standIn: the unit that takes the place of `gpu`; nil for none.
+  /// - Returns: the model.
+  /// - Throws: where it cannot be loaded.
   func loadModel(
     faults: FaultPlan = FaultPlan(),
-    overlaps: Bool = true
+    overlaps: Bool = true,
+    gpuStandIn standIn: UnitID? = nil
   ) async throws -> Troika {
     var (folder, options) = try open()
     options.faults = faults
     options.overlaps = overlaps
+    if let standIn { options.placement = options.placement.replacing(.gpu, with: standIn) }
     if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
     do {
       return try await Troika.load(folder: folder, options: options)

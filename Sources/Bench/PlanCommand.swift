@@ -16,17 +16,16 @@ enum PlanCommand: Command {
     intermediate results and across units; every fallback with its rule; shares and peak memory.
     Operations are what a unit computes: reshapes are none, masks and cache writes are host work and
     counted apart. Prefill programs are those of a prompt's last batch. Nothing is computed, unless
-    --health asks for it.
+    --health asks for it. With --profile: what a request takes on that device.
 
     \(PlacementOptions.help)
-      --synthetic S       shapes of e2b, e4b or tiny without any file, in place of --model
-      --weights W         how those are stored: int4 (default), int4-linear, int8 or f16
+      --profile X         predict a request: iphone-17-pro, mac-studio, host, or a file
+    \(SimulationOptions.shapes)
       --require UNIT=S    exit 1 unless this share (0 to 1) of the operations of the parts placed on
                           the unit run there; may be repeated
       --health            answer --prompt with the placement and print, operation by operation, what
                           became of fp16 numbers; media options as in generate
       --prompt TEXT       the prompt of --health (Hello)
-      --max-tokens N      tokens to generate at most with --health (8)
     \(RequestOptions.mediaHelp)
       --json              one JSON document
 
@@ -37,8 +36,7 @@ enum PlanCommand: Command {
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: PlacementOptions.valued.union(RequestOptions.media)
-        .union(["synthetic", "weights", "require", "prompt", "max-tokens"]),
+      valued: SimulationOptions.valued.union(RequestOptions.media).union(["require", "prompt"]),
       repeated: RequestOptions.repeated.union(["require"]),
       switches: PlacementOptions.switches.union(["include-audio", "health", "json"])
     )
@@ -50,14 +48,17 @@ enum PlanCommand: Command {
     let machine = HostMachine.current().memoryByteCount
     let memory = report.memory.warning(machineByteCount: machine)
     for warning in report.warnings + (memory.map { [$0] } ?? []) { Output.warning(warning) }
+    let simulation = try predicted(arguments, options)
     let health = arguments.has("health") ? try await health(arguments, load) : nil
     if arguments.has("json") {
       var fields = PlanJSON.fields(report)
       if let health { fields.append(("health", HealthText.json(health))) }
+      if let simulation { fields.append(("predicted", SimulationJSON.value(simulation))) }
       Output.line(JSONValue.object(fields: fields).text(.indented, sortingKeys: false))
     } else {
       PlanText.lines(report).forEach { Output.line($0) }
       if let health { HealthText.table(health).forEach { Output.line($0) } }
+      if let simulation { ([""] + SimulationText.lines(simulation)).forEach { Output.line($0) } }
     }
     return hold(requirements, report)
   }
@@ -66,22 +67,23 @@ enum PlanCommand: Command {
     _ arguments: Arguments,
     _ options: PlacementOptions
   ) throws -> (PlannedModel, Troika.LoadOptions) {
-    let planned: PlannedModel
-    if let size = try arguments.choice("synthetic", SyntheticModel.Size.self) {
-      guard arguments["model"] == nil else {
-        throw UsageError("--synthetic: expected it or --model, got both")
-      }
-      guard !arguments.has("health") else {
-        throw UsageError("--health: expected --model, shapes alone answer nothing")
-      }
-      planned = try PlannedModel(size, try arguments.choice("weights", WeightFormat.self) ?? .int4)
-    } else {
-      guard arguments["weights"] == nil else {
-        throw UsageError("--weights: expected it with --synthetic only")
-      }
-      planned = PlannedModel(try ModelFolder(path: try options.path()))
+    if arguments["synthetic"] != nil, arguments.has("health") {
+      throw UsageError("--health: expected --model, shapes alone answer nothing")
     }
+    let planned = try SimulationOptions.planned(arguments, options)
     return (planned, try options.load { planned.model.configuration.text })
+  }
+
+  /// What the request takes on a device, where one is named.
+  private static func predicted(
+    _ arguments: Arguments,
+    _ options: PlacementOptions
+  ) throws -> Simulation? {
+    guard arguments["profile"] != nil else { return nil }
+    let simulated = try SimulationOptions(arguments)
+    return try options.locating {
+      try simulated.simulator().simulate(simulated.request(), options.file.placement)
+    }
   }
 
   // MARK: - Gates

@@ -54,10 +54,17 @@ struct RequestOptions {
   let arguments: Arguments
 
   /// Loads the model, cuts checked against it.
-  func loadModel() async throws -> Troika {
+  ///
+  /// - Parameter standIn: the unit that takes the place of `gpu`; nil for none.
+  /// - Returns: the model.
+  /// - Throws: where it cannot be loaded.
+  func loadModel(gpuStandIn standIn: UnitID? = nil) async throws -> Troika {
     try Options.kernels(arguments)
-    let options = try PlacementOptions(arguments)
-    return try await options.loadModel(faults: try faults(), overlaps: !arguments.has("serial"))
+    return try await PlacementOptions(arguments).loadModel(
+      faults: try faults(),
+      overlaps: !arguments.has("serial"),
+      gpuStandIn: standIn
+    )
   }
 
   /// The faults of all `--inject` options.

@@ -5,8 +5,8 @@ import Troika
 
 /// The JSON document of an answer.
 enum ResponseJSON {
-  static func value(_ response: Response) -> JSONValue {
-    .object(fields: [
+  static func fields(_ response: Response) -> [(String, JSONValue)] {
+    [
       ("text", .string(response.text)),
       ("tokens", .array(response.tokens.map { .integer($0) })),
       ("promptTokens", .integer(response.promptTokens)),
@@ -18,7 +18,7 @@ enum ResponseJSON {
       ("overlap", overlap(response.overlap)),
       ("timeline", timeline(response.timeline)),
       ("warnings", .array(response.warnings.map { .string($0) })),
-    ])
+    ]
   }
 
   private static func memory(_ response: Response) -> JSONValue {

@@ -19,6 +19,7 @@ enum SimulateCommand: Command {
     \(SimulationOptions.help)
       --timeline          every launch up to the first decode step
       --trace F           write what would run when, for Perfetto or chrome://tracing
+      --repeat N          plan the prompt N times and say how many plans a second that was
       --json              one JSON document
 
     Example:
@@ -29,7 +30,7 @@ enum SimulateCommand: Command {
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: SimulationOptions.valued.union(["trace"]),
+      valued: SimulationOptions.valued.union(["trace", "repeat"]),
       repeated: [],
       switches: SimulationOptions.switches.union(["json", "timeline"])
     )
@@ -38,6 +39,9 @@ enum SimulateCommand: Command {
     let options = try SimulationOptions(arguments)
     let simulation = try options.placement.locating {
       try options.simulator().simulate(options.request(), options.placement.file.placement)
+    }
+    if let count = try arguments.integer("repeat", in: 1...(1 << 24)) {
+      try repeated(count, options, simulation)
     }
     if let path = arguments["trace"] { try TraceFile.write(simulation.timeline, to: path) }
     if arguments.has("json") {
@@ -49,5 +53,23 @@ enum SimulateCommand: Command {
       }
     }
     return .done
+  }
+
+  /// Plans the prompt again and again: what a search does for each combination.
+  private static func repeated(
+    _ count: Int,
+    _ options: SimulationOptions,
+    _ simulation: Simulation
+  ) throws {
+    let simulator = try options.simulator()
+    let (request, placement) = (try options.request(), options.placement.file.placement)
+    _ = try simulator.firstToken(request, placement)
+    let start = MonotonicClock.nanoseconds
+    for _ in 0..<count { _ = try simulator.firstToken(request, placement) }
+    let seconds = Double(MonotonicClock.nanoseconds - start) / 1e9
+    let ratio = simulation.firstToken.value / 1e9 * Double(count) / seconds
+    Output.note(
+      "\(Int(Double(count) / seconds)) plans a second, \(Int(ratio)) times faster than the device"
+    )
   }
 }

@@ -41,16 +41,18 @@ struct SimulationOptions {
   /// - Parameters:
   ///   - arguments: the command line.
   ///   - name: the option that names the profile.
+  ///   - known: the profile where none is named; nil where one has to be.
   ///   - given: the placement, where it is no option.
   /// - Throws: where any cannot be read or does not fit the model.
   init(
     _ arguments: Arguments,
     profile name: String = "profile",
+    otherwise known: String? = nil,
     placement given: String? = nil
   ) throws {
     self.arguments = arguments
     placement = try PlacementOptions(arguments, placement: given)
-    profile = try KnownProfiles.profile(try arguments.required(name))
+    profile = try KnownProfiles.profile(arguments[name] ?? known ?? arguments.required(name))
     planned = try Self.planned(arguments, placement)
     let planned = planned
     load = try placement.load { planned.model.configuration.text }

@@ -6,4 +6,9 @@ struct GenerationCallbacks {
   let progress: (RequestProgress) -> Void
   /// Asked between launches.
   let isCancelled: () -> Bool
+
+  /// Nobody listens and nobody cancels.
+  static var silent: GenerationCallbacks {
+    GenerationCallbacks(text: { _ in }, progress: { _ in }, isCancelled: { false })
+  }
 }

@@ -32,6 +32,13 @@ struct Generator {
     )
     let reused = reuse(keys, in: session, history: &history)
     response.cachedTokens = reused
+    response.shape = RequestShape(
+      prompt,
+      media,
+      from: reused,
+      processor: folder.processor,
+      maxTokens: request.options.maxTokens
+    )
     let rows = PromptRows(
       prompt,
       padToken: folder.model.configuration.text.padToken,

@@ -39,6 +39,8 @@ public struct Response: Sendable {
   /// Bytes that the plans of the programs run so far predict: weights read whole, intermediate
   /// results, values between programs, caches.
   public var plannedByteCount = 0
+  /// The lengths of what was run, for simulating the same request elsewhere.
+  public var shape = RequestShape([], maxTokens: 1)
   /// How long each part took.
   public var timings = Timings()
   /// What ran where and when; numbers of tasks are in the order of the prompt.

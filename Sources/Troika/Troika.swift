@@ -94,7 +94,21 @@ public final class Troika: Sendable {
   private let batches: BatchChoice
   private let overlaps: Bool
 
-  private init(_ folder: ModelFolder, _ options: LoadOptions) throws {
+  convenience init(_ folder: ModelFolder, _ options: LoadOptions) throws {
+    try self.init(
+      folder,
+      options,
+      registry: Registry(
+        threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount,
+        engine: options.engine,
+        gpu: options.gpu,
+        faults: options.faults
+      )
+    )
+  }
+
+  /// A model over units that others may use too.
+  init(_ folder: ModelFolder, _ options: LoadOptions, registry: Registry) throws {
     let start = MonotonicClock.nanoseconds
     self.folder = folder
     let text = folder.model.configuration.text
@@ -106,12 +120,7 @@ public final class Troika: Sendable {
     let prefill = options.prefillShapes ?? folder.prefill
     try Self.check(layout: layout, context: context, prefill: prefill, text)
     batch = CompiledShapes.batch(prefill, context: context)
-    registry = Registry(
-      threads: options.threads ?? ProcessInfo.processInfo.activeProcessorCount,
-      engine: options.engine,
-      gpu: options.gpu,
-      faults: options.faults
-    )
+    self.registry = registry
     let check = try PlacementCheck(
       options.placement,
       model: folder.model,

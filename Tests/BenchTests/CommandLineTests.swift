@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "generate", "chat", "inspect", "tokenize", "verify", "devices", "plan", "bundle",
+    "generate", "chat", "inspect", "tokenize", "verify", "devices", "plan", "bundle", "bench",
   ])
   func everyCommandHasHelpWithAnExample(_ command: String) throws {
     let outcome = try Self.run([command, "--help"])

@@ -127,6 +127,35 @@ import Testing
     #expect(clock.verdict(threshold: 0.05) == .slower)
   }
 
+  @Test func whatOtherWorkDisturbsDoesNotCount() {
+    var noise = Noise(numbers: RandomNumbers(seed: 9), jitter: 0.02, drift: 0)
+    let (before, after) = (noise.run(30), noise.run(30))
+    let busy = Array(4..<22)
+    let longer = after.nanoseconds.indices.map {
+      after.nanoseconds[$0] * (busy.contains($0) ? 2 : 1)
+    }
+    let marked = PairedSamples(longer, yardstick: after.yardstick, disturbed: busy)
+    #expect(SampleComparison(before, marked).verdict(threshold: 0.05) == .same)
+    let blind = PairedSamples(longer, yardstick: after.yardstick)
+    #expect(SampleComparison(before, blind).ratio > 1.5)
+    #expect(SampleComparison(before, marked, countsDisturbed: true).ratio > 1.5)
+    let all = PairedSamples(longer, yardstick: after.yardstick, disturbed: Array(0..<25))
+    #expect(SampleComparison(before, all).verdict(threshold: 0.05) == .unknown)
+  }
+
+  @Test func roundsAreDisturbedByWhatOthersTakeAroundThem() {
+    var marks = RoundMarks(time: 0, others: 0)
+    // Rounds of 100 ms; in the tenth another process has a processor.
+    for round in 1...20 {
+      marks.append(time: round * 100_000_000, others: round < 10 ? 0 : 100_000_000)
+    }
+    #expect((0..<20).filter { marks.isDisturbed($0) } == [8, 9, 10])
+    var long = RoundMarks(time: 0, others: 0)
+    long.append(time: 1_000_000_000, others: 90_000_000)
+    long.append(time: 2_000_000_000, others: 300_000_000)
+    #expect(!long.isDisturbed(0) && long.isDisturbed(1))
+  }
+
   @Test func theThresholdPartsSlowerFromSlightlySlower() {
     let (before, after) = (PairedSamples([100, 100, 100, 100, 100, 100]), 103)
     let slower = PairedSamples([Int](repeating: after, count: 6))

@@ -65,7 +65,9 @@ public struct Fidelity: Sendable {
       let parameters = FitPriors.parameters(shipped, held)
       let start = FitPriors.start(shipped, parameters, like: prior)
       let fit = ProfileFit(parameters: parameters, checks: held)
-      let left = leaveOneOut(fit, from: start) { progress((Double(index) + $0) / Double(devices.count)) }
+      let left = leaveOneOut(fit, from: start) { share in
+        progress((Double(index) + share) / Double(devices.count))
+      }
       let profile = refits ? FitPriors.ranged(fit.fitted(start), fit, left.profiles) : shipped
       fitted[device] = profile
       prior = prior ?? profile

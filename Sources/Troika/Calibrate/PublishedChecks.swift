@@ -59,14 +59,22 @@ struct PublishedChecks {
     let step = StepPrediction(works: works, context: context)
     for value in try row.numbers("stepMs") {
       checks.append(
-        PublishedCheck(label: "step at \(context), ms", row: row, published: value...value, unit: unit)
-        { step.milliseconds($0, returnsStates: false) }
+        PublishedCheck(
+          label: "step at \(context), ms",
+          row: row,
+          published: value...value,
+          unit: unit
+        ) { step.milliseconds($0, returnsStates: false) }
       )
     }
     for value in try row.numbers("tokensPerSecond") {
       checks.append(
-        PublishedCheck(label: "tokens/s at \(context)", row: row, published: value...value, unit: unit)
-        { 1e3 / step.milliseconds($0, returnsStates: false) }
+        PublishedCheck(
+          label: "tokens/s at \(context)",
+          row: row,
+          published: value...value,
+          unit: unit
+        ) { 1e3 / step.milliseconds($0, returnsStates: false) }
       )
     }
     return checks
@@ -211,8 +219,12 @@ struct PublishedChecks {
     }
     for time in try row.numbers("preprocessMs") {
       checks.append(
-        PublishedCheck(label: "picture preparation, ms", row: row, published: time...time, unit: .cpu)
-        { ($0.host[.imageNanoseconds]?.value ?? 0) / 1e6 }
+        PublishedCheck(
+          label: "picture preparation, ms",
+          row: row,
+          published: time...time,
+          unit: .cpu
+        ) { ($0.host[.imageNanoseconds]?.value ?? 0) / 1e6 }
       )
     }
     return checks
@@ -271,7 +283,12 @@ struct PublishedChecks {
     // A published overlap of nearly nothing leaves room for none; of nearly all, for all.
     let published = (low < 0.1 ? 0 : low)...(high > 0.9 ? 1 : high)
     return [
-      PublishedCheck(label: "overlap of \(row.unit)", row: row, published: published, unit: units[0]) {
+      PublishedCheck(
+        label: "overlap of \(row.unit)",
+        row: row,
+        published: published,
+        unit: units[0]
+      ) {
         OverlapPrediction(works: works, units: units).factor($0)
       }
     ]

@@ -120,6 +120,7 @@ extension BenchReport.Row {
         ])
       ),
       ("samplesNs", list(samples.nanoseconds)), ("yardstickNs", list(samples.yardstick)),
+      ("disturbed", list(samples.disturbed)),
     ])
   }
 
@@ -140,7 +141,11 @@ extension BenchReport.Row {
     self.init(
       stage: try node.member("stage").string(),
       unit: UnitID(try node.member("unit").string()),
-      samples: PairedSamples(try list("samplesNs"), yardstick: try list("yardstickNs"))
+      samples: PairedSamples(
+        try list("samplesNs"),
+        yardstick: try list("yardstickNs"),
+        disturbed: try list("disturbed")
+      )
     )
     buildNanoseconds = try optional("buildNs")
     compileNanoseconds = try optional("compileNs")

@@ -149,7 +149,15 @@ public struct StageChange: Hashable, Sendable {
 
 extension BenchReport {
   /// How each stage changed since an earlier run, in this report's order, then what is gone.
-  public func changes(since earlier: BenchReport) -> [StageChange] {
+  ///
+  /// - Parameters:
+  ///   - earlier: the run that this one is held against.
+  ///   - countsDisturbed: whether samples count all the same that other work disturbed.
+  /// - Returns: a change for each stage of either.
+  public func changes(
+    since earlier: BenchReport,
+    countsDisturbed: Bool = false
+  ) -> [StageChange] {
     func same(_ left: Row, _ right: Row) -> Bool {
       left.stage == right.stage && left.unit == right.unit
     }
@@ -158,7 +166,9 @@ extension BenchReport {
       return StageChange(
         stage: row.stage,
         unit: row.unit,
-        comparison: old.map { SampleComparison($0.samples, row.samples) },
+        comparison: old.map {
+          SampleComparison($0.samples, row.samples, countsDisturbed: countsDisturbed)
+        },
         isNew: old == nil
       )
     }

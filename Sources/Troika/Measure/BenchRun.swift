@@ -43,7 +43,7 @@ struct BenchRun {
     )
     report.shares = [
       "open", "prepare", "limits", "build", "compile", "bind", "first call", "warm-up", "steady",
-      "yardsticks",
+      "yardsticks", "release",
     ].map { .init(name: $0, nanoseconds: 0) }
     add(benchmark.folder.openNanoseconds, to: "open")
     add(benchmark.clock() - start, to: "prepare")
@@ -69,7 +69,8 @@ struct BenchRun {
       suite: benchmark.suite,
       vocabularySize: benchmark.folder.model.configuration.text.vocabularySize,
       folder: scratch,
-      files: benchmark.options.files
+      files: benchmark.options.files,
+      isWanted: benchmark.isWanted
     )
     var all = try host.works().map {
       Entry(name: $0.name, unit: BenchReport.host, work: .host($0))
@@ -83,24 +84,27 @@ struct BenchRun {
     }
     entries = all.filter { benchmark.isWanted($0.name) }
     guard !entries.isEmpty else {
-      let names = Set(all.map { "\($0.group)" }).sorted().joined(separator: ", ")
       throw TroikaError.option(
         name: "stages",
-        expected: "globs or beginnings of stages (\(names), …)",
+        expected: "beginnings of stages or globs (decode, preprocess, vision, audio, embed, chunk, "
+          + "head, sample)",
         got: benchmark.options.stages.joined(separator: ",")
       )
     }
   }
 
-  /// Measures how fast the units are that have stages.
-  mutating func measureLimits() throws {
+  /// Measures how fast the units of stages are at most.
+  private mutating func measureLimits(_ probe: LimitProbe) throws {
     let begin = benchmark.clock()
     defer { add(benchmark.clock() - begin, to: "limits") }
-    var units: [UnitID] = []
-    for entry in entries where entry.unit != BenchReport.host && !units.contains(entry.unit) {
-      units.append(entry.unit)
+    report.limits = try probe.measured(report.limits)
+  }
+
+  /// The units that have stages, in the order of these.
+  private var units: [UnitID] {
+    entries.reduce(into: []) { units, entry in
+      if entry.unit != BenchReport.host, !units.contains(entry.unit) { units.append(entry.unit) }
     }
-    report.limits = try UnitLimit.measuring(units, in: benchmark.registry, timer)
   }
 
   private var timer: ProgramTimer {
@@ -109,7 +113,8 @@ struct BenchRun {
       repeats: benchmark.options.repeats,
       fewest: min(3, benchmark.options.repeats),
       budgetNanoseconds: Int(benchmark.options.secondsPerStage * 1e9),
-      clock: benchmark.clock
+      clock: benchmark.clock,
+      others: benchmark.others
     )
   }
 
@@ -117,20 +122,25 @@ struct BenchRun {
 
   /// Times the stages group by group, all units of a group in turns.
   mutating func measureStages(_ progress: (RequestProgress) -> Void) throws {
-    defer { try? FileManager.default.removeItem(at: scratch) }
     let begin = benchmark.clock()
-    let yardsticks = try Yardstick.Kind.allCases.map {
-      try Yardstick($0, threads: benchmark.threads)
+    var yardsticks = try Yardstick.Kind.allCases.map {
+      try Yardstick($0, benchmark.yardstick, threads: benchmark.threads)
     }
+    var probe: LimitProbe? = try LimitProbe(units, benchmark.probe, in: benchmark.registry, timer)
     add(benchmark.clock() - begin, to: "prepare")
     var groups: [Substring] = []
     for entry in entries where groups.last != entry.group && !groups.contains(entry.group) {
       groups.append(entry.group)
     }
     for group in groups {
+      if let probe { try measureLimits(probe) }
       try measure(entries.filter { $0.group == group }, yardsticks) { done, total in
         progress(RequestProgress(stage: "bench \(group)", done: done, total: total))
       }
+    }
+    releasing {
+      probe = nil
+      yardsticks = []
     }
   }
 
@@ -162,9 +172,20 @@ struct BenchRun {
       add(timing.warmUp.reduce(0, +), to: isYardstick ? "yardsticks" : "warm-up")
       add(timing.steady.reduce(0, +), to: isYardstick ? "yardsticks" : "steady")
     }
+    releasing {
+      works = []
+      programs = [:]
+    }
     for (index, row) in rows.enumerated() {
       report.rows.append(finished(row, timings[yardsticks.count + index], timings))
     }
+  }
+
+  /// Gives memory back, which takes its time where there is much of it.
+  private mutating func releasing(_ body: () -> Void) {
+    let begin = benchmark.clock()
+    body()
+    add(benchmark.clock() - begin, to: "release")
   }
 
   /// A stage's program with memory of its own; nil where its unit does not run it.
@@ -176,26 +197,25 @@ struct BenchRun {
     _ row: inout BenchReport.Row
   ) throws -> TimedProgram? {
     let begin = benchmark.clock()
+    defer {
+      let made = (row.buildNanoseconds ?? 0) + (row.compileNanoseconds ?? 0)
+      add(benchmark.clock() - begin - made, to: "bind")
+    }
     let program: TimedProgram
     do {
       program =
         try known?.standing(at: stage.position, in: store.model)
         ?? TimedProgram(stage.key, in: store, position: stage.position, clock: benchmark.clock)
     } catch DeviceError.declined(_, _, let reason) {
-      add(benchmark.clock() - begin, to: "compile")
       refuse(entry, reason)
       return nil
     }
-    let took = benchmark.clock() - begin
     if known == nil {
-      (row.buildNanoseconds, row.compileNanoseconds) =
-        (program.buildNanoseconds, program.compileNanoseconds)
+      row.buildNanoseconds = program.buildNanoseconds
+      row.compileNanoseconds = program.compileNanoseconds
+      row.firstNanoseconds = 0
       add(program.buildNanoseconds, to: "build")
       add(program.compileNanoseconds, to: "compile")
-      add(took - program.buildNanoseconds - program.compileNanoseconds, to: "bind")
-      row.firstNanoseconds = 0
-    } else {
-      add(took, to: "bind")
     }
     for segment in program.program.segments {
       let count = segment.graph.nodes.count { segment.graph.isOperation($0) }
@@ -223,17 +243,25 @@ struct BenchRun {
     if row.firstNanoseconds != nil || row.unit == BenchReport.host {
       row.firstNanoseconds = timing.first
     }
-    let limit = report.limits.first { $0.unit == row.unit }
-    let computing = Double(row.work.flops) / (limit?.flopsPerSecond ?? 1)
-    let reading = Double(row.work.weightByteCount) / (limit?.bytesPerSecond ?? 1)
-    let kind: Yardstick.Kind = reading > computing ? .read : .compute
-    let yardstick = timings[Yardstick.Kind.allCases.firstIndex(of: kind) ?? 0].steady
+    let yardstick = timings[Yardstick.Kind.allCases.firstIndex(of: kind(of: row)) ?? 0]
     row.samples = PairedSamples(
       timing.steady,
-      yardstick: timing.rounds.map { max(yardstick[$0], 1) }
+      yardstick: timing.rounds.map { max(yardstick.steady[$0], 1) },
+      disturbed: timing.disturbed
     )
     row.busyNanoseconds = Int(SampleSummary(timing.busy.map(Double.init)).median)
     return row
+  }
+
+  /// Removes the files that were written.
+  func removeFiles() { try? FileManager.default.removeItem(at: scratch) }
+
+  /// The yardstick that is like a stage: by what bounds it where its unit reached its limits.
+  private func kind(of row: BenchReport.Row) -> Yardstick.Kind {
+    if row.unit == BenchReport.host { return .thread }
+    guard let limit = report.limits.first(where: { $0.unit == row.unit }) else { return .compute }
+    let computing = Double(row.work.flops) / limit.flopsPerSecond
+    return Double(row.work.weightByteCount) / limit.bytesPerSecond > computing ? .read : .compute
   }
 
   /// The report, its time accounted for.

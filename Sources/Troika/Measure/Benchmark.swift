@@ -33,6 +33,12 @@ public struct Benchmark: Sendable {
   let registry: Registry
   let threads: Int
   let clock: @Sendable () -> Int
+  /// Processor time that other processes have taken so far.
+  var others: @Sendable () -> Int = { OtherWork.nanoseconds }
+  /// How large the products are that show what units reach at most.
+  var probe = LimitProbe.Size()
+  /// How much fixed work there is in a round.
+  var yardstick = Yardstick.Size()
 
   /// A benchmark of a model.
   ///
@@ -88,8 +94,8 @@ public struct Benchmark: Sendable {
 
   func measure(_ progress: (RequestProgress) -> Void = { _ in }) throws -> BenchReport {
     var run = BenchRun(self)
+    defer { run.removeFiles() }
     try run.prepare()
-    try run.measureLimits()
     try run.measureStages(progress)
     return run.finish()
   }

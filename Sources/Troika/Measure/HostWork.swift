@@ -24,6 +24,8 @@ struct HostStages {
   let folder: URL
   /// Files that are read beside them.
   let files: [MediaSource]
+  /// Whether a stage is asked for; nothing is written or read for others.
+  let isWanted: (String) -> Bool
 
   /// The stages, in the order of a request.
   ///
@@ -31,27 +33,31 @@ struct HostStages {
   func works() throws -> [HostWork] {
     var works: [HostWork] = []
     for size in suite.images {
-      let path = try write("image\(size.text).bmp", MadeUpMedia.bmp(size.width, size.height))
-      works += try image(size.text, path)
+      works += try image(size.text) {
+        try write("image\(size.text).bmp", MadeUpMedia.bmp(size.width, size.height))
+      }
     }
     for size in suite.frames {
-      let path = try write("clip\(size.text).y4m", MadeUpMedia.y4m(size.width, size.height, 8))
-      works += try clip(size.text, path, VideoOptions())
+      works += try clip(size.text, VideoOptions()) {
+        try write("clip\(size.text).y4m", MadeUpMedia.y4m(size.width, size.height, 8))
+      }
     }
     for seconds in suite.audioSeconds {
-      let path = try write("sound\(seconds)s.wav", MadeUpMedia.wav(seconds: seconds))
-      works += try sound("\(seconds)s", path)
+      works += try sound("\(seconds)s") {
+        try write("sound\(seconds)s.wav", MadeUpMedia.wav(seconds: seconds))
+      }
     }
     for file in files {
       let (name, path) = (":" + file.url.lastPathComponent, file.url.path)
       switch file {
-      case .image: works += try image(name, path)
-      case .video(_, let options): works += try clip(name, path, options)
-      case .audio, .soundtrack: works += try sound(name, path)
+      case .image: works += try image(name) { path }
+      case .video(_, let options): works += try clip(name, options) { path }
+      case .audio, .soundtrack: works += try sound(name) { path }
       }
     }
-    return works.filter { $0.name.hasPrefix("decode") }
-      + works.filter { !$0.name.hasPrefix("decode") } + (try sampling())
+    let decoding = works.filter { $0.name.hasPrefix("decode") }
+    let preparing = works.filter { !$0.name.hasPrefix("decode") }
+    return try decoding + preparing + sampling()
   }
 
   private func write(_ name: String, _ data: Data) throws -> String {
@@ -60,7 +66,13 @@ struct HostStages {
     return url.path
   }
 
-  private func image(_ name: String, _ path: String) throws -> [HostWork] {
+  private func isWanted(_ kinds: String..., of name: String) -> Bool {
+    kinds.contains { isWanted($0 + name) }
+  }
+
+  private func image(_ name: String, _ file: () throws -> String) throws -> [HostWork] {
+    guard isWanted("decode.image", "preprocess.image", of: name) else { return [] }
+    let path = try file()
     let image = try ImageFile.decode(path: path).image
     return [
       HostWork(name: "decode.image\(name)") { _ = try ImageFile.decode(path: path) },
@@ -70,9 +82,11 @@ struct HostStages {
 
   private func clip(
     _ name: String,
-    _ path: String,
-    _ options: VideoOptions
+    _ options: VideoOptions,
+    _ file: () throws -> String
   ) throws -> [HostWork] {
+    guard isWanted("decode.clip", "preprocess.frame", of: name) else { return [] }
+    let path = try file()
     func frames() throws -> [VideoFrame] {
       let reader = try VideoReader(path: path)
       return try reader.frames(
@@ -103,7 +117,9 @@ struct HostStages {
     }
   }
 
-  private func sound(_ name: String, _ path: String) throws -> [HostWork] {
+  private func sound(_ name: String, _ file: () throws -> String) throws -> [HostWork] {
+    guard isWanted("decode.sound", "preprocess.sound", of: name) else { return [] }
+    let path = try file()
     let samples = try AudioFile.decode(path: path).samples
     let mel = try LogMel(parameters: processor.mel)
     return [

@@ -24,6 +24,8 @@ struct Timing: Hashable, Sendable {
   var busy: [Int] = []
   /// The round of each steady call, rising.
   var rounds: [Int] = []
+  /// Steady calls by index, rising, around which other work had processors.
+  var disturbed: [Int] = []
 
   /// Nanoseconds of all calls.
   var total: Int { first + warmUp.reduce(0, +) + steady.reduce(0, +) }
@@ -51,6 +53,8 @@ struct ProgramTimer {
   var leadNanoseconds = 2_000_000
   /// Where the time comes from.
   var clock: () -> Int = { MonotonicClock.nanoseconds }
+  /// Processor time that other processes have taken so far.
+  var others: () -> Int = { OtherWork.nanoseconds }
 
   /// Times pieces of work.
   ///
@@ -82,6 +86,7 @@ struct ProgramTimer {
     let counts = timings.indices.map { $0 < constant ? repeats : samples(of: timings[$0]) }
     let isShort = timings.map { expected(of: $0) < leadNanoseconds }
     total = done + counts.indices.reduce(0) { $0 + counts[$1] * (isShort[$1] ? 2 : 1) }
+    var marks = RoundMarks(time: clock(), others: others())
     for round in 0..<repeats {
       for index in works.indices where isDue(counts[index], in: round) {
         if isShort[index] { timings[index].warmUp.append(try call(index).wall) }
@@ -90,6 +95,12 @@ struct ProgramTimer {
         timings[index].busy.append(busy)
         timings[index].rounds.append(round)
       }
+      marks.append(time: clock(), others: others())
+    }
+    let disturbed = Set((0..<repeats).filter { marks.isDisturbed($0) })
+    for index in works.indices {
+      let rounds = timings[index].rounds
+      timings[index].disturbed = rounds.indices.filter { disturbed.contains(rounds[$0]) }
     }
     return timings
   }

@@ -5,10 +5,24 @@ public struct PairedSamples: Hashable, Sendable {
   /// Nanoseconds of the fixed work in the same round; empty where there was none.
   public let yardstick: [Int]
 
+  /// Which samples, by index and rising, other work on the machine has made longer.
+  public let disturbed: [Int]
+
   /// Samples from their parts.
-  public init(_ nanoseconds: [Int], yardstick: [Int] = []) {
+  public init(_ nanoseconds: [Int], yardstick: [Int] = [], disturbed: [Int] = []) {
     self.nanoseconds = nanoseconds
     self.yardstick = yardstick
+    self.disturbed = disturbed
+  }
+
+  /// The samples that nothing disturbed.
+  public var calm: PairedSamples {
+    let kept = nanoseconds.indices.filter { !disturbed.contains($0) }
+    let isPaired = yardstick.count == nanoseconds.count
+    return PairedSamples(
+      kept.map { nanoseconds[$0] },
+      yardstick: isPaired ? kept.map { yardstick[$0] } : []
+    )
   }
 
   /// The samples by the clock in a few numbers.
@@ -29,8 +43,8 @@ public struct PairedSamples: Hashable, Sendable {
 
 /// How one piece of work changed from one run to another.
 ///
-/// Both sides are counted in the yardstick of their own rounds, so that a machine that was slower as a
-/// whole makes nothing slower; without yardsticks the clock alone counts.
+/// Only samples count that nothing disturbed, on both sides in the yardstick of their own rounds, so
+/// that a machine that was slower as a whole makes nothing slower; without yardsticks the clock counts.
 public struct SampleComparison: Hashable, Sendable {
   /// What came out.
   public enum Verdict: String, Hashable, Sendable, CaseIterable {
@@ -42,7 +56,7 @@ public struct SampleComparison: Hashable, Sendable {
     case slightlySlower
     /// It lies above 1, and the ratio is beyond what is tolerated.
     case slower
-    /// There are too few samples to tell.
+    /// There are too few samples that nothing disturbed.
     case unknown
   }
 
@@ -55,7 +69,13 @@ public struct SampleComparison: Hashable, Sendable {
   private let isKnown: Bool
 
   /// Compares two runs.
-  public init(_ before: PairedSamples, _ after: PairedSamples) {
+  ///
+  /// - Parameters:
+  ///   - before: the earlier run.
+  ///   - after: the later one.
+  ///   - countsDisturbed: whether samples count all the same that other work disturbed.
+  public init(_ before: PairedSamples, _ after: PairedSamples, countsDisturbed: Bool = false) {
+    let (before, after) = countsDisturbed ? (before, after) : (before.calm, after.calm)
     var (earlier, later) = (before.byClock, after.byClock)
     if let own = before.relative, let other = after.relative { (earlier, later) = (own, other) }
     ratio = SampleSummary(later).median / SampleSummary(earlier).median

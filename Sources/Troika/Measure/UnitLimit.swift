@@ -16,44 +16,89 @@ public struct UnitLimit: Hashable, Sendable {
     self.flopsPerSecond = flopsPerSecond
     self.bytesPerSecond = bytesPerSecond
   }
+}
 
-  /// Measures units in turns: of each the shortest of a few launches.
+/// Products that show how fast units are at most, compiled once and measured again and again.
+struct LimitProbe {
+  /// How large the products are.
+  struct Size: Sendable {
+    /// Rows and columns of the weight that many rows are multiplied with.
+    var square = 2048
+    /// Rows of the weight that one row is multiplied with; half as many columns.
+    var wide = 16_384
+  }
+
+  private struct Entry {
+    let unit: UnitID
+    let flops: Int
+    let byteCount: Int
+    let many: TimedProgram
+    let one: TimedProgram
+  }
+
+  private let entries: [Entry]
+  private let timer: ProgramTimer
+
+  /// Compiles the products; a unit that refuses them has no limit.
   ///
-  /// - Returns: a limit for each unit, in their order.
-  /// - Throws: where a unit does not run a linear operation.
-  static func measuring(
+  /// - Throws: where a unit is not available, or memory is short.
+  init(
     _ units: [UnitID],
+    _ size: Size,
     in registry: Registry,
     _ timer: ProgramTimer
-  ) throws -> [UnitLimit] {
+  ) throws {
     var timer = timer
-    timer.repeats = min(timer.repeats, 7)
-    timer.fewest = min(timer.fewest, timer.repeats)
-    timer.budgetNanoseconds = min(timer.budgetNanoseconds, 2_000_000_000)
-    let square = TensorType(.f16, [2048, 2048])
-    let wide = TensorType(.f16, [16_384, 8192])
-    func shortest(_ rows: (UnitID) -> Int, _ type: TensorType) throws -> [Int] {
-      let weight = try NoiseWeight(type)
-      let programs = try units.map { unit in
-        try TimedProgram(
-          Self.product(rows: rows(unit), type),
-          over: weight,
-          on: unit,
-          units: registry
-        )
-      }
-      return try timer.time(programs).map { max($0.steady.min() ?? 1, 1) }
+    timer.warmUps = 1
+    timer.repeats = min(timer.repeats, 3)
+    timer.fewest = 1
+    timer.budgetNanoseconds = 1_000_000_000
+    self.timer = timer
+    guard !units.isEmpty else {
+      entries = []
+      return
     }
-    // Plain loops are held to a few rows: they reach the same rate with any number.
-    let rows = { (unit: UnitID) in unit == .reference ? 2 : 512 }
-    let many = try shortest(rows, square)
-    let one = try shortest({ _ in 1 }, wide)
-    return units.indices.map { index in
-      let flops = 2 * rows(units[index]) * square.shape.elementCount
+    let square = try NoiseWeight(TensorType(.f16, [size.square, size.square]))
+    let wide = try NoiseWeight(TensorType(.f16, [size.wide, size.wide / 2]))
+    entries = try units.compactMap { unit in
+      // Plain loops reach their rate with any size.
+      let isPlain = unit == .reference
+      let rows = isPlain ? 1 : 512
+      let one = isPlain ? square : wide
+      func program(_ rows: Int, _ weight: NoiseWeight) throws -> TimedProgram {
+        let graph = try Self.product(rows: rows, weight.value.type)
+        return try TimedProgram(graph, over: weight, on: unit, units: registry)
+      }
+      do {
+        return Entry(
+          unit: unit,
+          flops: 2 * rows * size.square * size.square,
+          byteCount: one.value.type.byteCount,
+          many: try program(rows, square),
+          one: try program(1, one)
+        )
+      } catch DeviceError.declined {
+        return nil
+      }
+    }
+  }
+
+  /// Measures the units in turns, by the shortest of a few launches.
+  ///
+  /// - Returns: a limit for each unit that has one, not below one known before: what else runs on
+  ///   the machine makes limits look smaller, nothing makes them look larger.
+  /// - Throws: where a launch fails.
+  func measured(_ known: [UnitLimit]) throws -> [UnitLimit] {
+    let timings = try timer.time(entries.map(\.many) + entries.map(\.one))
+    let seconds = timings.map { Double(max($0.steady.min() ?? 1, 1)) / 1e9 }
+    return entries.enumerated().map { index, entry in
+      let earlier = known.first { $0.unit == entry.unit }
+      let flops = Double(entry.flops) / seconds[index]
+      let bytes = Double(entry.byteCount) / seconds[entries.count + index]
       return UnitLimit(
-        unit: units[index],
-        flopsPerSecond: Double(flops) * 1e9 / Double(many[index]),
-        bytesPerSecond: Double(wide.byteCount) * 1e9 / Double(one[index])
+        unit: entry.unit,
+        flopsPerSecond: max(flops, earlier?.flopsPerSecond ?? 0),
+        bytesPerSecond: max(bytes, earlier?.bytesPerSecond ?? 0)
       )
     }
   }

@@ -13,6 +13,8 @@ final class Yardstick: TimedWork, @unchecked Sendable {
     case compute
     /// Reading memory that no cache holds.
     case read
+    /// The first on one thread, as what no unit does runs.
+    case thread
   }
 
   let kind: Kind
@@ -21,19 +23,26 @@ final class Yardstick: TimedWork, @unchecked Sendable {
   private let memory: Buffer
   private var results: [UInt64]
 
-  /// Bytes that are read.
-  private static let byteCount = 128 << 20
-  /// Multiply-adds of a register on a thread.
-  private static let steps = 100_000
+  private let steps: Int
+
+  /// How much work it is.
+  struct Size: Sendable {
+    /// Bytes that are read.
+    var byteCount = 128 << 20
+    /// Multiply-adds of each register on each thread.
+    var steps = 100_000
+  }
 
   /// Fixed work for a number of threads.
   ///
   /// - Throws: `DeviceError.outOfMemory`.
-  init(_ kind: Kind, threads: Int) throws {
+  init(_ kind: Kind, _ size: Size = Size(), threads: Int) throws {
     self.kind = kind
+    let threads = kind == .thread ? 1 : threads
     self.threads = threads
+    steps = size.steps
     results = [UInt64](repeating: 0, count: threads)
-    memory = try Buffer(byteCount: kind == .read ? Self.byteCount : 64)
+    memory = try Buffer(byteCount: kind == .read ? size.byteCount : 64)
     memory.pointer.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
   }
 
@@ -66,7 +75,7 @@ final class Yardstick: TimedWork, @unchecked Sendable {
     chains.withUnsafeMutableBufferPointer { chains in
       var (a, b, c, d) = (chains[0], chains[1], chains[2], chains[3])
       var (e, f, g, h) = (chains[4], chains[5], chains[6], chains[7])
-      for _ in 0..<Self.steps {
+      for _ in 0..<steps {
         a = a * 0.5 + 1
         b = b * 0.5 + 1
         c = c * 0.5 + 1

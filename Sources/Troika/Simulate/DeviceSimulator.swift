@@ -101,13 +101,17 @@ public final class DeviceSimulator {
     try RequestPrograms(prices, placement, setting)
   }
 
-  /// The sooner of a schedule whose batches end before media and one whose do not.
-  private func best(_ request: RequestShape, _ programs: RequestPrograms) throws -> RequestSchedule {
-    let whole = try schedule(request, programs, cutsAtMedia: false)
-    guard request.mediaRanges.contains(where: { $0.range.lowerBound >= RequestShape.leastBatch })
-    else { return whole }
-    let cut = try schedule(request, programs, cutsAtMedia: true)
-    return cut.firstTokenNanoseconds < whole.firstTokenNanoseconds ? cut : whole
+  /// The schedule of a request: batches end before media where another unit encodes them than the one
+  /// that takes the tokens in front of them, and where that costs little.
+  private func best(_ request: RequestShape, _ programs: RequestPrograms) throws -> RequestSchedule
+  {
+    let (cut, whole) = try (
+      programs.batches(request, cutsAtMedia: true), programs.batches(request, cutsAtMedia: false)
+    )
+    let cuts =
+      cut.count > whole.count
+      && PromptBatches.isWorth(cut: cut.map(\.shape), whole: whole.map(\.shape))
+    return try schedule(request, programs, cutsAtMedia: cuts)
   }
 
   /// Refuses a prompt that leaves no room to generate.
@@ -140,7 +144,11 @@ public final class DeviceSimulator {
 
   /// Bytes of a request at most: what the plans of its programs say.
   ///
-  /// - Parameter phase: only programs of this phase; nil for all.
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - placement: where each part runs.
+  ///   - phase: only programs of this phase; nil for all.
+  /// - Returns: the bytes.
   /// - Throws: where a program cannot be traced.
   func byteCount(
     _ request: RequestShape,

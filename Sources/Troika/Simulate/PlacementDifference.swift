@@ -31,7 +31,11 @@ public struct PlacementDifference: Hashable, Sendable {
       let (left, right) = (mine.time(program, isStep), theirs.time(program, isStep))
       guard abs(right.time - left.time) >= 1 else { continue }
       let words: String
-      if left.units == right.units {
+      if left.units.isEmpty {
+        words = "one program more: \(program) on \(right.units)"
+      } else if right.units.isEmpty {
+        words = "one program fewer: \(program)"
+      } else if left.units == right.units {
         words = "\(program) takes longer on \(right.units)"
       } else if right.units.contains("+") {
         words = "\(program) is split over \(right.units), \(left.units) runs all of it"

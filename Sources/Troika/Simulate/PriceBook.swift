@@ -88,7 +88,7 @@ final class PriceBook {
       cost.low += figure.low * count
       cost.high += figure.high * count
     }
-    return Run(unit: .cpu, cost: cost, task: task(cost, on: .cpu))
+    return Run(unit: .host, cost: cost, task: task(cost, on: .host))
   }
 
   private func cost(

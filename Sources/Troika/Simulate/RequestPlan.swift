@@ -19,6 +19,10 @@ struct RequestPlan {
   private(set) var batches: [(real: Int, shape: Int)] = []
 
   private var caches = StateHazards()
+  /// Encode tasks of each unit, the last frame's preparation, and the last task of each batch.
+  private var encodes: [UnitID: [Int]] = [:]
+  private var lastFrame: Int?
+  private var batchEnds: [Int] = []
   private let programs: RequestPrograms
 
   /// Tasks of a request.
@@ -50,7 +54,9 @@ struct RequestPlan {
 
   /// Tasks of one decode step.
   ///
-  /// - Parameter position: positions in the caches before it.
+  /// - Parameters:
+  ///   - position: positions in the caches before it.
+  ///   - programs: which programs there are.
   /// - Throws: where a program cannot be traced.
   init(step position: Int, _ programs: RequestPrograms) throws {
     self.programs = programs
@@ -58,7 +64,7 @@ struct RequestPlan {
       (.stepNanoseconds, 1), (.stepPositionNanoseconds, Double(programs.context)),
     ]
     if programs.waitsForStateReturn { host.append((.stateReturnNanoseconds, 1)) }
-    var last = add("host.step", host)
+    var last = add("host.step", host, after: [])
     let fill = LaunchFill(rows: 1, position: position)
     last = try add(.embed(tokens: 1), fill, after: [last])
     for key in programs.decoder.keys(tokens: 1, .decode) {
@@ -69,16 +75,28 @@ struct RequestPlan {
   private var lastTask: Int { graph.tasks.count - 1 }
 
   private mutating func encode(_ piece: RequestShape.Piece) throws -> Int {
+    // What is prepared waits for few encodings, as it does on real units.
+    let unit = programs.placement.unit(of: piece.part)
+    var after: [Int] = []
+    if let earlier = encodes[unit], earlier.count >= PromptRun.encodesAtOnce {
+      after.append(earlier[earlier.count - PromptRun.encodesAtOnce])
+    }
     let prepared: Int
     switch piece {
     case .text: return lastTask
-    case .image: prepared = add("host.image", [(.imageNanoseconds, 1)])
-    case .frame: prepared = add("host.frame", [(.frameNanoseconds, 1)])
+    case .image: prepared = add("host.image", [(.imageNanoseconds, 1)], after: after)
+    case .frame:
+      after += lastFrame.map { [$0] } ?? []
+      prepared = add("host.frame", [(.frameNanoseconds, 1)], after: after)
+      lastFrame = prepared
     case .sound(let frames, _):
-      prepared = add("host.sound", [(.soundSecondNanoseconds, Double(frames) / 100)])
+      let seconds = Double(frames) / 100
+      prepared = add("host.sound", [(.soundSecondNanoseconds, seconds)], after: after)
     }
     guard let (key, fill) = programs.encoding(piece) else { return prepared }
-    return try add(key, fill, after: [prepared])
+    let task = try add(key, fill, after: [prepared])
+    encodes[unit, default: []].append(task)
+    return task
   }
 
   private mutating func prefill(
@@ -87,9 +105,11 @@ struct RequestPlan {
     isLast: Bool,
     after media: [Int]
   ) throws {
+    let earlier = batchEnds.dropLast(PromptRun.batchesAtOnce - 1).last
     let host = add(
       "host.batch",
-      [(.batchNanoseconds, 1), (.batchTokenNanoseconds, Double(batch.real))]
+      [(.batchNanoseconds, 1), (.batchTokenNanoseconds, Double(batch.real))],
+      after: earlier.map { [$0] } ?? []
     )
     let whole = LaunchFill(
       rows: Double(batch.real) / Double(batch.shape),
@@ -111,8 +131,10 @@ struct RequestPlan {
       )
     }
     if isLast, !programs.decoder.joinsHead(.prefill) {
-      _ = try add(.head(rows: 1, .prefill, taps: []), LaunchFill(position: position), after: [last])
+      let fill = LaunchFill(position: position)
+      last = try add(.head(rows: 1, .prefill, taps: []), fill, after: [last])
     }
+    batchEnds.append(last)
   }
 
   /// Adds the parts of a program one after the other, behind what else touches its caches.
@@ -132,9 +154,13 @@ struct RequestPlan {
   }
 
   /// Adds work of the host.
-  private mutating func add(_ name: String, _ times: [(HostFigure, Double)]) -> Int {
+  private mutating func add(
+    _ name: String,
+    _ times: [(HostFigure, Double)],
+    after: [Int]
+  ) -> Int {
     launchCount += 1
-    return add(name, programs.prices.host(times), .host, after: [])
+    return add(name, programs.prices.host(times), .host, after: after)
   }
 
   private mutating func add(

@@ -21,7 +21,10 @@ struct RequestPrograms {
 
   /// The programs of a placement.
   ///
-  /// - Parameter setting: cuts, context and token counts.
+  /// - Parameters:
+  ///   - prices: the device with what programs take there.
+  ///   - placement: where each part runs.
+  ///   - setting: cuts, context and token counts.
   /// - Throws: where a unit is not available here or not part of the profile.
   init(_ prices: PriceBook, _ placement: Placement, _ setting: Setting) throws {
     let (profile, book) = (prices.profile, prices.works)
@@ -131,7 +134,12 @@ struct RequestPrograms {
     cutsAtMedia: Bool
   ) throws -> [(real: Int, shape: Int)] {
     var starts: [Int] = []
-    if cutsAtMedia { starts = request.mediaRanges.map(\.range.lowerBound) }
+    if cutsAtMedia {
+      let first = placement.unit(of: .chunk(1, .prefill))
+      starts = request.mediaRanges
+        .filter { placement.unit(of: request.pieces[$0.piece].part) != first }
+        .map(\.range.lowerBound)
+    }
     let stretches = PromptBatches.stretches(of: 0..<request.promptTokens, cuts: starts)
     return try stretches.flatMap { try batches($0.count) }
   }

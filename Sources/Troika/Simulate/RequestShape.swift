@@ -63,7 +63,8 @@ public struct RequestShape: Hashable, Sendable {
       let image = Piece.image(patches: side * side * vision.patchesPerToken, tokens: side * side)
       let count = VisionConfiguration.frameTokens
       let frame = Piece.frame(patches: count * vision.patchesPerToken, tokens: count)
-      for piece in [Piece](repeating: image, count: images) + Array(repeating: frame, count: frames) {
+      for piece in [Piece](repeating: image, count: images) + Array(repeating: frame, count: frames)
+      {
         pieces += [.text(tokens: 1), piece, .text(tokens: 1)]
       }
     }

@@ -54,6 +54,7 @@ extension DeviceProfile.Unit {
   ///   - fill: how full it is.
   ///   - tower: which tower it is.
   ///   - modelError: relative error that the form of this prediction has besides.
+  /// - Returns: the time with its range.
   public func cost(
     _ work: ProgramWork,
     fill: LaunchFill = LaunchFill(),
@@ -136,7 +137,7 @@ private struct Terms {
   }
 
   func compute() -> Sum {
-    var sum = Sum()
+    var sum = time(.dispatchNanoseconds, Double(work.operations))
     let padded = 1 - fill.rows
     let products = fill.rows + padded * (unit[.paddedProductShare] ?? 1)
     for product in work.products {

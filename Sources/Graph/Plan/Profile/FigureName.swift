@@ -6,6 +6,8 @@ public enum UnitFigure: String, Hashable, Sendable, CaseIterable {
   case launchNanoseconds
   /// Nanoseconds that each operation takes at least, one after the other.
   case operationNanoseconds
+  /// Nanoseconds of each operation beside its work.
+  case dispatchNanoseconds
   /// Nanoseconds more of a launch after the unit has had nothing to do for long.
   case wakeNanoseconds
   /// Nanoseconds without work that count as long.

@@ -11,7 +11,9 @@ public struct ScheduleBound: Hashable, Sendable {
 
   /// The bound of a graph.
   ///
-  /// - Parameter durations: nanoseconds of each task by its number.
+  /// - Parameters:
+  ///   - graph: the tasks.
+  ///   - durations: nanoseconds of each task by its number.
   /// - Complexity: linear in tasks and dependencies.
   public init(_ graph: TaskGraph, durations: [Int]) {
     // Longest chains in front of and behind each task, without itself.

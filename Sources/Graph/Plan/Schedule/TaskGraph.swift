@@ -23,7 +23,11 @@ public struct TaskGraph: Hashable, Sendable {
 
   /// Adds a task behind others.
   ///
-  /// - Parameter after: numbers of tasks that are there already.
+  /// - Parameters:
+  ///   - program: the program's name.
+  ///   - unit: the unit that runs it.
+  ///   - kind: what it is.
+  ///   - after: numbers of tasks that are there already.
   /// - Returns: its number.
   @discardableResult
   public mutating func add(

@@ -13,7 +13,7 @@ public struct ExactSearch {
 
   /// What was found.
   public struct Result: Hashable, Sendable {
-    /// The best; of equal values the first in the order of choices. Nil where nothing is allowed.
+    /// The best, of equal values the first in the order of choices; nil where nothing is allowed.
     public var best: Answer?
     /// The best of all others.
     public var second: Answer?

@@ -71,14 +71,18 @@ final class ProgramStore: @unchecked Sendable {
   private var seen: Set<Fallback> = []
   /// Programs kept at most; shapes of prompts vary without end.
   private let capacity = 96
+  /// Programs of other placements over the same units; nil where there are none.
+  private let shared: SharedPrograms?
 
   init(
     model: Gemma4,
     weights: any WeightSource,
     registry: Registry,
     placement: Placement,
-    failures: UnitFailures = UnitFailures(allowsFallback: false, checksNumbers: false)
+    failures: UnitFailures = UnitFailures(allowsFallback: false, checksNumbers: false),
+    shared: SharedPrograms? = nil
   ) {
+    self.shared = shared
     self.failures = failures
     self.model = model
     self.weights = weights
@@ -114,8 +118,11 @@ final class ProgramStore: @unchecked Sendable {
     order.removeAll { $0.key == place.key }
     lock.unlock()
     let made = Result {
+      if let known = shared?[place.key, placement, place.avoided] { return known }
       let placed = try placed(place.key, avoiding: place.avoided)
-      return (program: try compile(placed), fallbacks: placed.fallbacks)
+      let made = (program: try compile(placed), fallbacks: placed.fallbacks)
+      shared?[place.key, placement, place.avoided] = made
+      return made
     }
     lock.lock()
     making.remove(place)

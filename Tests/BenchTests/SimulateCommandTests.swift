@@ -83,7 +83,8 @@ import Testing
     }
     let lanes = events.filter { $0["name"] as? String == "thread_name" }
     #expect(Set(lanes.compactMap { $0["tid"] as? Int }).count == lanes.count)
-    #expect(lanes.count == 3)
+    // The cpu, the GPU, the engine and the host.
+    #expect(lanes.count == 4)
   }
 
   @Test func placementsAreComparedAndFound() throws {

@@ -128,6 +128,24 @@ import Testing
     }
   }
 
+  /// A batch ends inside no medium of a model that sees whole ones, however small batches are.
+  @Test(arguments: ["cpu", "vision=gpu:emulated,chunks=cpu"], [[16], [64], [512]])
+  func mediaStayWholeWhereTheModelSeesThemWhole(_ text: String, _ prefill: [Int]) throws {
+    for parts in [PromptFixture.prompts[2], PromptFixture.prompts[5]] {
+      func fixture() throws -> PromptFixture {
+        try PromptFixture(text, prefill: prefill, seesWholeMedia: true)
+      }
+      let batches = try fixture().tasks(parts).steps.map(\.step.positions)
+      for span in try spans(parts) {
+        #expect(
+          batches.contains { $0.lowerBound <= span.lowerBound && span.upperBound <= $0.upperBound }
+        )
+      }
+      let serial = try fixture().run(parts, serially: true)
+      #expect(try fixture().run(parts, serially: false).logits == serial.logits)
+    }
+  }
+
   private func spans(_ parts: [PromptPart]) throws -> [Range<Int>] {
     let folder = try ModelFolder(path: GoldenFolder.model)
     let request = Request(parts, options: GenerationOptions())

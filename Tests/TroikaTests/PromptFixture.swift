@@ -18,10 +18,13 @@ struct PromptFixture {
     prefill: [Int] = [16, 64],
     registry: Registry = Registry(threads: 1),
     allowsFallback: Bool = true,
-    folder: ModelFolder? = nil
+    seesWholeMedia: Bool = false
   ) throws {
     let placement = try Placement(parsing: placement)
-    let folder = try folder ?? ModelFolder(path: GoldenFolder.model)
+    let folder = try ModelFolder(path: GoldenFolder.model)
+    var configuration = folder.model.configuration
+    configuration.text.seesWholeMedia = seesWholeMedia
+    let model = try Gemma4(configuration, over: folder.weights)
     let layout =
       ChunkLayout(ends: [3, 6, 8, 10], layerCount: 10)
       ?? ChunkLayout(standardFor: folder.model.configuration.text)
@@ -34,7 +37,7 @@ struct PromptFixture {
     )
     self.folder = folder
     store = ProgramStore(
-      model: folder.model,
+      model: model,
       weights: folder.weights,
       registry: registry,
       placement: placement,
@@ -42,7 +45,7 @@ struct PromptFixture {
     )
     session = try DecoderSession(
       store: store,
-      text: folder.model.text,
+      text: model.text,
       layout: layout,
       placement: placement,
       context: 1024,
@@ -51,7 +54,7 @@ struct PromptFixture {
     )
     encoders = Encoders(
       store: store,
-      model: folder.model,
+      model: model,
       visionShapes: shapes.vision,
       audioShapes: shapes.audio
     )

@@ -105,6 +105,12 @@ extension GPUSelfTest {
         try $0.integers([2], [1]),
       ]
     }
+    try add(.cacheUpdate, "cache update of more rows than the ring has") {
+      [
+        try $0.numbers([4, 1, 8]), try $0.numbers([30, 1, 8]), try $0.integers([3], [1]),
+        try $0.integers([27], [1]),
+      ]
+    }
   }
 
   mutating func addMovement() throws {

@@ -19,7 +19,9 @@ layout(push_constant) uniform Push {
 void main() {
   uint index = workgroup() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   uint row = index / width, word = index % width;
-  if (row >= min(rows, uint(max(texelFetch(count, 0).x, 0)))) return;
+  uint real = min(rows, uint(max(texelFetch(count, 0).x, 0)));
+  // Where more rows come than the ring holds, the last ones stay.
+  if (row >= real || row + ring < real) return;
   uint target = (uint(texelFetch(position, 0).x) + row) % ring * width + word;
   if (HALVES != 0) {
     int first = int((row * width + word) * 2);

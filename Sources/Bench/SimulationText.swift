@@ -58,8 +58,8 @@ enum SimulationText {
       let seconds = Format.fixed(Double(simulation.coldNanoseconds) / 1e9, 1)
       lines.append("first time    \(seconds) s more to load and compile")
     }
-    for unit in simulation.timeline.units {
-      let timeline = simulation.timeline
+    let timeline = simulation.timeline
+    for unit in timeline.units where timeline.busyNanoseconds(of: unit) > 0 {
       lines.append(
         TimelineText.pad(unit.name, 14)
           + "busy \(milliseconds(Double(timeline.busyNanoseconds(of: unit)))) of "

@@ -25,9 +25,9 @@ enum SimulationJSON {
             .object(fields: [
               ("program", .string(launch.program)), ("unit", .string(launch.unit.name)),
               ("count", .integer(launch.count)),
-              ("nanoseconds", .integer(Int(launch.nanoseconds.value.rounded()))),
-              ("low", .integer(Int(launch.nanoseconds.low.rounded()))),
-              ("high", .integer(Int(launch.nanoseconds.high.rounded()))),
+              ("nanoseconds", .integer(Int(clamping: launch.nanoseconds.value.rounded()))),
+              ("low", .integer(Int(clamping: launch.nanoseconds.low.rounded()))),
+              ("high", .integer(Int(clamping: launch.nanoseconds.high.rounded()))),
             ])
           }
         )

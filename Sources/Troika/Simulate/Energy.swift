@@ -28,6 +28,6 @@ enum Energy {
       }
       return sum + (unit[.loadNanoseconds] ?? 0) + (unit[.firstLaunchNanoseconds] ?? 0)
     }
-    return Int(total.rounded())
+    return Int(clamping: total.rounded())
   }
 }

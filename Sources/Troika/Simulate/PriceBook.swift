@@ -113,11 +113,11 @@ final class PriceBook {
   func task(_ cost: LaunchCost, on unit: UnitID) -> TaskCost {
     let own = profile.units[unit]
     return TaskCost(
-      nanoseconds: Int(cost.nanoseconds.rounded()),
+      nanoseconds: Int(clamping: cost.nanoseconds.rounded()),
       sharedByteCount: cost.sharedByteCount,
       processors: own?.processors ?? 0,
-      wakeNanoseconds: Int((own?[.wakeNanoseconds] ?? 0).rounded()),
-      wakeAfterNanoseconds: Int((own?[.wakeAfterNanoseconds] ?? 0).rounded())
+      wakeNanoseconds: Int(clamping: (own?[.wakeNanoseconds] ?? 0).rounded()),
+      wakeAfterNanoseconds: Int(clamping: (own?[.wakeAfterNanoseconds] ?? 0).rounded())
     )
   }
 }

@@ -32,6 +32,9 @@ public enum ProfileFile {
     )
     let reader = try FigureReader(document.optional("sources"))
     profile.modelError = try document.double("modelError", or: profile.modelError)
+    guard (0...1).contains(profile.modelError) else {
+      throw try document.member("modelError").mismatch("0 to 1", came: "\(profile.modelError)")
+    }
     profile.processors = try document.integer("processors", or: 0)
     profile.convertsWeights = try document.bool("convertsWeights", or: false)
     profile.waitsForStateReturn = try document.bool("waitsForStateReturn", or: false)
@@ -140,8 +143,8 @@ struct FigureReader {
 
   private func number(_ node: JSONNode) throws(JSONError) -> Double {
     let value = try node.double()
-    guard value.isFinite, value >= 0 else {
-      throw node.mismatch("a number of at least 0", came: "\(value)")
+    guard value >= 0, value <= 1e18, value == 0 || value >= 1e-6 else {
+      throw node.mismatch("0, or a number from 1e-6 to 1e18", came: "\(value)")
     }
     return value
   }

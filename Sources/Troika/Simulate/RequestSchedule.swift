@@ -60,7 +60,7 @@ struct RequestSchedule {
     func end(_ pick: (LaunchCost) -> Double) -> Double {
       let scaled = zip(plan.tasks, plan.costs).map { task, cost in
         var task = task
-        task.nanoseconds = Int(pick(cost).rounded())
+        task.nanoseconds = Int(clamping: pick(cost).rounded())
         return task
       }
       return Double(simulator.times(plan.graph, scaled).map(\.end).max() ?? 0)
@@ -81,6 +81,7 @@ struct RequestSchedule {
       programs.profile.units[$0]?.hasFixedShapes == false
     }
     var step = try RequestPlan(step: position, programs)
+    var (end, task) = (whole.endNanoseconds, plan.graph.tasks.count)
     for index in 0..<count {
       if growing, index > 0 {
         step = try RequestPlan(step: position + index, programs)
@@ -89,7 +90,9 @@ struct RequestSchedule {
       let part = simulator.timeline(step.graph, step.tasks.map(\.awake))
       total = total + step.costs.reduce(Estimate.zero) { $0 + $1.estimate }
       rows.add(step, part)
-      whole.append(part, at: whole.endNanoseconds, tasks: whole.nextTask)
+      whole.append(part, at: end, tasks: task)
+      end += part.endNanoseconds
+      task += step.graph.tasks.count
     }
     return total * (1 / Double(count))
   }
@@ -118,9 +121,6 @@ extension Timeline {
     }
     return durations
   }
-
-  /// A number behind those of all tasks.
-  var nextTask: Int { (events.compactMap(\.task).max() ?? -1) + 1 }
 
   /// Adds another timeline's events behind some time; what has nothing to wait for waits for the last
   /// task before.

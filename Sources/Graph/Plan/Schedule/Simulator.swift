@@ -84,7 +84,7 @@ public struct Simulator: Sendable {
       let speeds = speeds(running.map { costs[$0.task] })
       var step = Int.max
       for (index, entry) in running.enumerated() {
-        step = min(step, Int((entry.left / speeds[index]).rounded(.up)))
+        step = min(step, Int(clamping: (entry.left / speeds[index]).rounded(.up)))
       }
       now += step
       for index in running.indices.reversed() {
@@ -139,5 +139,12 @@ public struct Simulator: Sendable {
       let part = min(1, wanted[index] / bandwidth)
       return min(held, 1 / (1 - part + part / memory))
     }
+  }
+}
+
+extension Int {
+  /// Nanoseconds from a number: not below 0, at most some hours, so that sums stay in range; 0 for NaN.
+  public init(clamping nanoseconds: Double) {
+    self = nanoseconds > 0 ? Int(Swift.min(nanoseconds, 1e13)) : 0
   }
 }

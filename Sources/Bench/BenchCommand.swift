@@ -64,6 +64,13 @@ enum BenchCommand: Command {
     if arguments["placement"] != nil { options.placement = load.placement }
     if options.units.isEmpty, options.placement == nil { options.units = units(load) }
     let report: BenchReport
+    let scratch = options.scratch
+    let interrupt = Interrupt(signals: [SIGINT, SIGTERM])
+    interrupt.onSignal {
+      try? FileManager.default.removeItem(at: scratch)
+      ProgressLine.clear()
+      exit(ExitCode.interrupted.rawValue)
+    }
     do {
       report = try await Benchmark(folder, suite, options, load: load)
         .run { ProgressLine.show($0) }

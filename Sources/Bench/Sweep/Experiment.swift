@@ -11,11 +11,10 @@ struct Experiment {
     var synthetic: SyntheticModel.Size?
     /// How those are stored.
     var weights: WeightFormat?
-    /// The folder as the experiment spells it.
+    /// The folder.
     var folder: String?
-
-    /// What rows call it.
-    var name: String { folder ?? synthetic?.rawValue ?? "" }
+    /// What rows call it: the size, or the folder as the experiment spells it.
+    var name: String
   }
 
   /// A request of the grid: lengths alone, or a prompt with media.

@@ -121,9 +121,11 @@ struct ExperimentReader {
       guard try node.optional("folder") == nil else {
         throw node.mismatch("synthetic or folder", came: "both")
       }
-      return Experiment.Model(synthetic: try size.choice(SyntheticModel.Size.self))
+      let known = try size.choice(SyntheticModel.Size.self)
+      return Experiment.Model(synthetic: known, name: known.rawValue)
     }
-    return Experiment.Model(folder: located(try node.string("folder")))
+    let path = try node.string("folder")
+    return Experiment.Model(folder: located(path), name: path)
   }
 
   private func profile(_ node: JSONNode) throws -> (name: String, profile: DeviceProfile) {

@@ -213,6 +213,23 @@ def check(page, url, scheme, folder):
         page.key("0")
     if folder:
         shot(page, folder / f"{scheme}.png")
+    page.call("Emulation.setDeviceMetricsOverride", width=390, height=800,
+              deviceScaleFactor=1, mobile=False)
+    wide = page.value("document.documentElement.scrollWidth - innerWidth")
+    expect(wide <= 0, f"the page is {wide} pixels wider than a phone")
+    if folder:
+        shot(page, folder / f"{scheme}-phone.png", 390)
+    page.call("Emulation.setDeviceMetricsOverride", width=1280, height=900,
+              deviceScaleFactor=1, mobile=False)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    expect(
+        page.value("getComputedStyle(document.querySelector('nav')).display") == "none"
+        and page.value("Array.from(document.querySelectorAll('.scroll'))"
+                       ".every((node) => node.scrollHeight <= node.clientHeight + 1)"),
+        "in print a table is cut off",
+    )
+    if folder:
+        shot(page, folder / f"{scheme}-print.png")
     for error in page.errors():
         failures.append(f"{scheme}: {error}")
     page.open(url, scheme, False)
@@ -224,9 +241,10 @@ def check(page, url, scheme, folder):
     return failures, tables
 
 
-def shot(page, path):
+def shot(page, path, width=1280):
     size = page.call("Page.getLayoutMetrics")["cssContentSize"]
-    clip = {"x": 0, "y": 0, "width": 1280, "height": min(size["height"], 12000), "scale": 1}
+    height = min(size["height"], 12000 if width > 400 else 2400)
+    clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
     data = page.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
     path.write_bytes(base64.b64decode(data["data"]))
 

@@ -17,6 +17,7 @@ extension Sweep {
       ("gpu", experiment.gpu.map { .string($0) } ?? .null),
       ("profiles", .array(experiment.profiles.map { ProfileFile.document($0.profile) })),
       ("requests", .array(models.map { .array($0.shapes.map { .string("\($0)") }) })),
+      ("prompts", .array(experiment.requests.map { $0.prompt.map { .string($0) } ?? .null })),
       ("cells", .array(cells.map { .object(fields: fields($0)) })),
       ("files", .array(cells.map { .string("\($0.placement.file.options)") })),
     ])

@@ -51,7 +51,11 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "Bench", dependencies: ["Troika", "Graph", "Devices", "Models", "Media"],
-      resources: [.embedInCode("BenchSuite.json")], swiftSettings: strict),
+      resources: [
+        .embedInCode("BenchSuite.json"), .embedInCode("Report/report.css"),
+        .embedInCode("Report/report.js"),
+      ],
+      swiftSettings: strict),
 
     .target(name: "TestSupport", dependencies: ["Graph"], path: "Tests/TestSupport"),
     .testTarget(name: "GraphTests", dependencies: ["Graph", "TestSupport"]),

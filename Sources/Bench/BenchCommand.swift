@@ -65,13 +65,11 @@ enum BenchCommand: Command {
     if options.units.isEmpty, options.placement == nil { options.units = units(load) }
     let report: BenchReport
     do {
-      report = try await Benchmark(folder, suite, options, load: load)
-        .run { ProgressLine.show($0) }
+      let benchmark = Benchmark(folder, suite, options, load: load)
+      report = try await measured(benchmark, scratch: options.scratch)
     } catch {
-      ProgressLine.clear()
       throw placement.file.located(error)
     }
-    ProgressLine.clear()
     if let path = arguments["save"] {
       try FileOutput.write(report.json.text(.indented) + "\n", to: path)
     }
@@ -81,14 +79,34 @@ enum BenchCommand: Command {
     write(report, changes, threshold / 100, layout)
     guard let baseline else { return .done }
     warn(report, baseline)
-    let unknown = changes.count { $0.comparison?.verdict(threshold: 0) == .unknown }
-    if unknown > 0 {
-      Output.warning(
-        "\(unknown) of \(changes.count) stages: expected \(MedianInterval.fewest) samples that other "
-          + "work did not disturb in both runs, came fewer"
-      )
-    }
+    warn(changes)
     return hold(changes, threshold)
+  }
+
+  /// Runs it; interrupted, its files are removed and the process ends.
+  private static func measured(
+    _ benchmark: Benchmark,
+    scratch: URL
+  ) async throws -> BenchReport {
+    let interrupt = Interrupt(signals: [SIGINT, SIGTERM])
+    interrupt.onSignal { leave(scratch) }
+    do {
+      defer { ProgressLine.clear() }
+      return try await benchmark.run { ProgressLine.show($0) }
+    } catch {
+      // Files that are gone fail the run before the process has ended.
+      if interrupt.isAsked { leave(scratch) }
+      throw error
+    }
+  }
+
+  /// Ends the process; its files are removed, those too that are made meanwhile.
+  private static func leave(_ scratch: URL) -> Never {
+    for _ in 0..<100 where FileManager.default.fileExists(atPath: scratch.path) {
+      try? FileManager.default.removeItem(at: scratch)
+    }
+    ProgressLine.clear()
+    exit(ExitCode.interrupted.rawValue)
   }
 
   // MARK: - Options
@@ -167,6 +185,16 @@ enum BenchCommand: Command {
     for (name, old, new) in facts where old != new {
       Output.warning("baseline: \(name): expected \(new), came \(old)")
     }
+  }
+
+  /// Says how many stages cannot be compared.
+  private static func warn(_ changes: [StageChange]) {
+    let unknown = changes.count { $0.comparison?.verdict(threshold: 0) == .unknown }
+    guard unknown > 0 else { return }
+    Output.warning(
+      "\(unknown) of \(changes.count) stages: expected \(MedianInterval.fewest) samples that other "
+        + "work did not disturb in both runs, came fewer"
+    )
   }
 
   private static func text(_ threshold: Double) -> String {

@@ -12,7 +12,16 @@ enum FileOutput {
   }
 
   /// Writes a text in one go: the file is whole or not there.
+  ///
+  /// What is no file, such as a device, is written to and not replaced.
   static func write(_ text: String, to path: String) throws {
+    var facts = stat()
+    if stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
+      let file = open(path, O_WRONLY | O_CLOEXEC)
+      defer { close(file) }
+      guard file >= 0, Output.send(text, to: file) else { throw FileOutputError(path: path) }
+      return
+    }
     do {
       try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     } catch {

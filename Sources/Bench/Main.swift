@@ -9,7 +9,8 @@ enum Main {
   static let commands: [any (Command & Sendable).Type] = [
     GenerateCommand.self, ChatCommand.self, InspectCommand.self, TokenizeCommand.self,
     VerifyCommand.self, BundleCommand.self, PlanCommand.self, SimulateCommand.self,
-    PlaceCommand.self, CalibrateCommand.self, BenchCommand.self, DevicesCommand.self,
+    PlaceCommand.self, CalibrateCommand.self, BenchCommand.self, ReportCommand.self,
+    DevicesCommand.self,
   ]
 
   static func main() async {

@@ -19,10 +19,13 @@ enum Options {
   }
 
   /// The Vulkan device that is asked for, with a folder for what its driver makes.
-  static func gpu(_ arguments: Arguments) -> GPUOptions {
+  static func gpu(_ arguments: Arguments) -> GPUOptions { gpu(named: arguments["gpu"]) }
+
+  /// A Vulkan device by its name or number, or the best, with a folder for what its driver makes.
+  static func gpu(named name: String?) -> GPUOptions {
     let environment = ProcessInfo.processInfo.environment
     let home = environment["XDG_CACHE_HOME"] ?? environment["HOME"].map { $0 + "/.cache" }
-    return GPUOptions(device: arguments["gpu"], cacheFolder: home.map { $0 + "/troika/gpu" })
+    return GPUOptions(device: name, cacheFolder: home.map { $0 + "/troika/gpu" })
   }
 
   /// Says that a first run compiles and tests shaders, where it does.

@@ -7,18 +7,22 @@ import Troika
 /// `troika place`: experiments with placements.
 enum PlaceCommand: Command {
   static let name = "place"
-  static let summary = "compare placements, or search for the best one"
+  static let summary = "compare placements, search for the best one, run sweeps"
   static let help = """
     usage: troika place compare P1 P2 … --simulate PROFILE [OPTIONS]
            troika place compare P1 P2 … --model DIR [--prompt TEXT] [MEDIA] [OPTIONS]
            troika place search --objective O --simulate PROFILE [OPTIONS]
            troika place search --objective O --model DIR [--prompt TEXT] [MEDIA] [OPTIONS]
+           troika place run EXPERIMENT.json [--out F] [--shard I/N]
+           troika place merge F… --out F
 
     compare: time to the first token, tokens per second, energy and memory of placements side by side,
     simulated or measured here in turns. Two whose ranges overlap are not distinguishable.
     search: the best placement of every chunk, phase and tower over the units of the device, proven by
     branch and bound, and why the runner-up loses. Without --simulate the profile of this machine (see
     calibrate) is searched, and the best and the runner-up are measured.
+
+    \(PlaceRunCommand.help)
 
       --simulate X        the device profile: iphone-17-pro, mac-studio, host, or a file
       --objective O       ttft (default): time to the first token; decode; energy; memory
@@ -33,9 +37,12 @@ enum PlaceCommand: Command {
       troika place search --objective ttft --simulate iphone-17-pro --synthetic e2b --images 1
       troika place compare mission neuralEngine --simulate iphone-17-pro --synthetic e2b --images 1
       troika place compare cpu chunks=neuralEngine --model DIR --prompt "Why is the sky blue?"
+      troika place run Examples/experiments/moves.json --out moves.jsonl
     """
 
   static func start(_ words: [String]) async throws -> ExitCode {
+    if words.first == "run" { return try PlaceRunCommand.run(Array(words.dropFirst())) }
+    if words.first == "merge" { return try PlaceRunCommand.merge(Array(words.dropFirst())) }
     let arguments = try Arguments(
       words,
       valued: SimulationOptions.valued.union(RequestOptions.media)
@@ -44,7 +51,7 @@ enum PlaceCommand: Command {
       switches: SimulationOptions.switches.union(["json", "include-audio"])
     )
     guard let kind = arguments.words.first else {
-      throw UsageError("place: expected compare, search or run, got nothing")
+      throw UsageError("place: expected compare, search, run or merge, got nothing")
     }
     let rest = Array(arguments.words.dropFirst())
     switch kind {
@@ -52,7 +59,7 @@ enum PlaceCommand: Command {
     case "search":
       if let extra = rest.first { throw UsageError("\(extra): expected no such word") }
       return try search(arguments)
-    default: throw UsageError("place: expected compare, search or run, got '\(kind)'")
+    default: throw UsageError("place: expected compare, search, run or merge, got '\(kind)'")
     }
   }
 

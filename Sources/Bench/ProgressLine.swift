@@ -17,6 +17,12 @@ enum ProgressLine {
     state.show("\(stage) \(Int(share * 100)) %")
   }
 
+  /// Shows words in place of what was there.
+  static func show(_ words: String) {
+    guard Output.isTerminal else { return }
+    state.show(words)
+  }
+
   /// Removes the line.
   static func clear() { state.show("") }
 }

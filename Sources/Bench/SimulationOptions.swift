@@ -115,8 +115,12 @@ struct RequestFile {
   /// Reads a file.
   ///
   /// - Throws: `FileError` or `JSONError` naming the file and the key.
-  init(path: String) throws {
-    let node = try JSONNode(file: path)
+  init(path: String) throws { try self.init(JSONNode(file: path)) }
+
+  /// Reads a document.
+  ///
+  /// - Throws: `JSONError` naming the file and the key.
+  init(_ node: JSONNode) throws {
     for key in try node.object().keys {
       let member = try node.member(key)
       switch key {
@@ -134,6 +138,18 @@ struct RequestFile {
         )
       }
     }
+  }
+
+  /// The request's lengths.
+  func shape(of model: Gemma4) throws(TroikaError) -> RequestShape {
+    try RequestShape(
+      model,
+      textTokens: promptTokens ?? 348,
+      images: images,
+      frames: frames,
+      audioSeconds: audioSeconds,
+      maxTokens: maxTokens
+    )
   }
 
   private static func count(_ node: JSONNode, _ most: Int) throws(JSONError) -> Int {

@@ -52,6 +52,7 @@ import Testing
 
   @Test(arguments: [
     "generate", "chat", "inspect", "tokenize", "verify", "devices", "plan", "bundle", "bench",
+    "place", "report",
   ])
   func everyCommandHasHelpWithAnExample(_ command: String) throws {
     let outcome = try Self.run([command, "--help"])
@@ -107,6 +108,33 @@ import Testing
     process.executableURL = Self.executable
     process.arguments = [
       "bundle", "--synthetic", "e2b", "--out", folder.appendingPathComponent("model").path,
+    ]
+    process.standardError = Pipe()
+    try process.run()
+    while try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty,
+      process.isRunning
+    {
+      usleep(1000)
+    }
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit)
+    #expect(process.terminationStatus == 130)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func anInterruptedBenchLeavesNothing(_ signal: Int32) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let process = Process()
+    process.executableURL = Self.executable
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) {
+      $1
+    }
+    process.arguments = [
+      "bench", "--model", GoldenFolder.model, "--units", "reference", "--repeat", "10000",
     ]
     process.standardError = Pipe()
     try process.run()

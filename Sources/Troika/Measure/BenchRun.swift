@@ -29,8 +29,7 @@ struct BenchRun {
   init(_ benchmark: Benchmark) {
     self.benchmark = benchmark
     start = benchmark.clock()
-    scratch = FileManager.default.temporaryDirectory
-      .appendingPathComponent("troika-bench-\(UUID().uuidString)")
+    scratch = benchmark.options.scratch
     report = BenchReport(
       machine: .current(
         benchmark.registry,

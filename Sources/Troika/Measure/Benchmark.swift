@@ -1,5 +1,5 @@
 import Devices
-import Foundation
+public import Foundation
 public import Graph
 import Models
 
@@ -21,6 +21,9 @@ public struct Benchmark: Sendable {
     public var warmUps = 2
     /// Seconds that the samples of one stage may take, at least three of them.
     public var secondsPerStage = 30.0
+    /// The folder for files that are read in turn; made by the run and removed behind it.
+    public var scratch = FileManager.default.temporaryDirectory
+      .appendingPathComponent("troika-bench-\(UUID().uuidString)")
 
     /// The usual options; no unit is named.
     public init() {}

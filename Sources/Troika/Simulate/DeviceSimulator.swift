@@ -72,6 +72,15 @@ public final class DeviceSimulator {
     )
   }
 
+  /// Positions of the caches.
+  public var context: Int { setting.context }
+
+  /// Refuses a placement that no request could run with.
+  ///
+  /// - Parameter placement: where each part runs.
+  /// - Throws: where a key means nothing in the model, or a unit refuses what has to run there.
+  public func validate(_ placement: Placement) throws { _ = try check(placement) }
+
   /// The number of the decoder's programs.
   var chunkCount: Int { setting.layout.ranges.count }
 

@@ -91,6 +91,7 @@ enum CalibrateCommand: Command {
   // MARK: - Published rows
 
   private static func published(_ arguments: Arguments) throws -> ExitCode {
+    if let folder = arguments["out"] { try FileOutput.check(folder + "/profile.json") }
     let fidelity = try Fidelity(
       path: try arguments.required("published"),
       refits: arguments.has("refit")

@@ -12,7 +12,7 @@ enum FidelityText {
         device = line.device
         lines += [
           lines.isEmpty ? "" : "", device,
-          "  " + TimelineText.pad("what", 36) + "  predicted    published   error left out use",
+          "  " + TimelineText.pad("what", 34) + "predicted  published   error left out use",
         ]
       }
       lines.append(row(line))
@@ -37,9 +37,9 @@ enum FidelityText {
     let low = Format.significant(line.published.lowerBound)
     let high = Format.significant(line.published.upperBound)
     let leftOut = line.errorLeftOut.map(percent) ?? "-"
-    return "  " + TimelineText.pad(line.label, 36)
-      + TimelineText.left(Format.significant(line.prediction), 11)
-      + TimelineText.left(low == high ? low : "\(low)-\(high)", 13)
+    return "  " + TimelineText.pad(line.label, 34)
+      + TimelineText.left(Format.significant(line.prediction), 9)
+      + TimelineText.left(low == high ? low : "\(low)-\(high)", 11)
       + TimelineText.left(percent(line.error), 8) + TimelineText.left(leftOut, 8) + " "
       + line.use.rawValue
   }

@@ -45,6 +45,7 @@ enum GenerateCommand: Command {
       options: try options.generation()
     )
     let profile = try arguments["simulate"].map { try KnownProfiles.profile($0) }
+    try profile?.check(PlacementOptions(arguments).file.placement)
     let troika = try await load(options, simulates: profile != nil)
     for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")

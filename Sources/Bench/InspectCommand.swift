@@ -46,6 +46,12 @@ enum InspectCommand: Command {
     if let kind = arguments["as"], !kinds.contains(kind) {
       throw UsageError("--as: expected one of image, video, audio, got '\(kind)'")
     }
+    if let path = arguments.words.first, arguments["as"] == nil, !arguments.has("json"),
+      let profile = try profile(path)
+    {
+      CalibrationText.lines(profile, nil).forEach { Output.line($0) }
+      return .done
+    }
     var fields: [(String, JSONValue)] = []
     if let path = arguments.words.first { fields = try inspect(path, arguments) }
     if let context { fields.append(("context", ContextBudget(context).json)) }
@@ -57,6 +63,13 @@ enum InspectCommand: Command {
     return .done
   }
 
+  /// A device profile, which carries the version of its format; nil for any other file.
+  private static func profile(_ path: String) throws -> DeviceProfile? {
+    guard path.lowercased().hasSuffix(".json") else { return nil }
+    let document = try JSONNode(file: path)
+    return document.value["profile"]?.integer == nil ? nil : try ProfileFile.read(document)
+  }
+
   private static func inspect(
     _ path: String,
     _ arguments: Arguments
@@ -66,6 +79,9 @@ enum InspectCommand: Command {
       return try ModelInspection(path: path).fields
     }
     if path.lowercased().hasSuffix(".json"), arguments["as"] == nil {
+      if let profile = try profile(path) {
+        return [("kind", "profile")] + ProfileFile.fields(profile)
+      }
       return PlacementInspection(try PlacementFile(path: path)).fields
     }
     let processor = try arguments["model"].map { try ModelFolder(path: $0).processor }

@@ -115,14 +115,17 @@ enum PlaceCommand: Command {
       objective
     )
     let result = try search.run()
-    if arguments.has("json") {
-      Output.line(PlaceText.json(result, objective).text(.indented, sortingKeys: false))
-    } else {
-      PlaceText.search(result, objective).forEach { Output.line($0) }
-    }
-    guard isMeasured else { return .done }
     let found = [result.best, result.second].compactMap { $0?.placement.description }
-    return try measure(found, arguments)
+    let measured = isMeasured ? try measurement(found, arguments) : nil
+    if arguments.has("json") {
+      var fields = PlaceText.fields(result, objective)
+      if let measured { fields.append(("measured", PlaceText.json(found, measured))) }
+      Output.line(JSONValue.object(fields: fields).text(.indented, sortingKeys: false))
+      return .done
+    }
+    PlaceText.search(result, objective).forEach { Output.line($0) }
+    if let measured { ([""] + PlaceText.measured(found, measured)).forEach { Output.line($0) } }
+    return .done
   }
 
   // MARK: - Measure
@@ -149,24 +152,31 @@ enum PlaceCommand: Command {
 
   /// Placements on this machine, in turns.
   private static func measure(_ names: [String], _ arguments: Arguments) throws -> ExitCode {
-    let folder = try ModelFolder(path: try arguments.required("model"))
-    let loads = try names.map { name in
-      let options = try PlacementOptions(arguments, placement: name)
-      return try options.load { folder.model.configuration.text }
-    }
-    let measured = try PlacementMeasurement(
-      folder,
-      loads,
-      try request(arguments),
-      repeats: try arguments.integer("repeat", in: 1...10_000) ?? 5
-    ) { ProgressLine.show("measuring", share: $0) }
-    ProgressLine.clear()
+    let measured = try measurement(names, arguments)
     if arguments.has("json") {
       Output.line(PlaceText.json(names, measured).text(.indented, sortingKeys: false))
     } else {
       PlaceText.measured(names, measured).forEach { Output.line($0) }
     }
     return .done
+  }
+
+  private static func measurement(
+    _ names: [String],
+    _ arguments: Arguments
+  ) throws -> PlacementMeasurement {
+    let folder = try ModelFolder(path: try arguments.required("model"))
+    let loads = try names.map { name in
+      let options = try PlacementOptions(arguments, placement: name)
+      return try options.load { folder.model.configuration.text }
+    }
+    defer { ProgressLine.clear() }
+    return try PlacementMeasurement(
+      folder,
+      loads,
+      try request(arguments),
+      repeats: try arguments.integer("repeat", in: 1...10_000) ?? 5
+    ) { ProgressLine.show("measuring", share: $0) }
   }
 
   private static func units(

@@ -70,8 +70,10 @@ enum PlaceText {
     var lines = PlanText.wrapped("best        ", "\(result.best.placement)", separator: ",")
     lines.append("            " + figures(result.best))
     lines.append(
-      "            optimal: \(result.valued) of \(result.combinations) valued, others ruled out, "
-        + "\(Format.fixed(result.seconds, 2)) s"
+      objective == .memory
+        ? "            the least of \(result.combinations), each phase on one unit"
+        : "            optimal: \(result.valued) of \(result.combinations) valued, others ruled "
+          + "out, \(Format.fixed(result.seconds, 2)) s"
     )
     guard let second = result.second else { return lines }
     lines += ["", "runner-up"]
@@ -117,15 +119,15 @@ enum PlaceText {
     return lines
   }
 
-  static func json(
+  static func fields(
     _ result: PlacementSearch.Result,
     _ objective: PlacementSearch.Objective
-  ) -> JSONValue {
+  ) -> [(String, JSONValue)] {
     let causes =
       result.second.map {
         PlacementDifference(result.best, $0, isStep: objective == .decode).causes
       } ?? []
-    return .object(fields: [
+    return [
       ("objective", .string(objective.rawValue)),
       ("placement", .string("\(result.best.placement)")),
       ("best", SimulationJSON.value(result.best)),
@@ -141,8 +143,8 @@ enum PlaceText {
         )
       ),
       ("combinations", .integer(result.combinations)), ("valued", .integer(result.valued)),
-      ("optimal", true), ("seconds", .number(result.seconds)),
-    ])
+      ("optimal", .bool(objective != .memory)), ("seconds", .number(result.seconds)),
+    ]
   }
 
   // MARK: - Measured

@@ -40,6 +40,7 @@ enum SimulateCommand: Command {
     let simulation = try options.placement.locating {
       try options.simulator().simulate(options.request(), options.placement.file.placement)
     }
+    simulation.warnings.forEach { Output.warning($0) }
     if let count = try arguments.integer("repeat", in: 1...(1 << 24)) {
       try repeated(count, options, simulation)
     }

@@ -34,6 +34,7 @@ enum SimulationJSON {
       ),
       ("energyJoules", simulation.joules.map(estimate) ?? .null),
       ("peakBytes", .integer(simulation.peakByteCount)),
+      ("warnings", .array(simulation.warnings.map { .string($0) })),
       ("coldNs", .integer(simulation.coldNanoseconds)),
       ("serialNs", .integer(simulation.serialNanoseconds)),
       (

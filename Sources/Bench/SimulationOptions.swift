@@ -130,7 +130,9 @@ struct RequestFile {
       case "audioSeconds":
         audioSeconds = try member.double()
         guard (0...86400).contains(audioSeconds) else { throw member.mismatch("0 to 86400") }
-      case "maxTokens": maxTokens = max(1, try Self.count(member, 1 << 24))
+      case "maxTokens":
+        maxTokens = try Self.count(member, 1 << 24)
+        guard maxTokens > 0 else { throw member.mismatch("at least 1", came: "0") }
       default:
         throw node.mismatch(
           "promptTokens, images, frames, audioSeconds or maxTokens",

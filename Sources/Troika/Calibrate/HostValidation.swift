@@ -105,8 +105,8 @@ final class ValidationRequests {
       )
       let words = 6 + Int(random.next() % 30)
       var media: [MediaSource] = []
-      if index % 4 == 1, folder.model.vision != nil { media = [.image(picture)] }
-      if index % 4 == 3, folder.model.audio != nil { media = [.audio(sound)] }
+      if index % 8 == 1, folder.model.vision != nil { media = [.image(picture)] }
+      if index % 8 == 5, folder.model.audio != nil { media = [.audio(sound)] }
       let request = try Request(
         prompt: [String](repeating: "token", count: words).joined(separator: " "),
         media: media,

@@ -1,4 +1,5 @@
 import Devices
+import Foundation
 import Graph
 import Models
 
@@ -284,7 +285,7 @@ struct PublishedChecks {
     let published = (low < 0.1 ? 0 : low)...(high > 0.9 ? 1 : high)
     return [
       PublishedCheck(
-        label: "overlap of \(row.unit)",
+        label: "overlap \(row.unit.replacingOccurrences(of: "neuralEngine", with: "engine"))",
         row: row,
         published: published,
         unit: units[0]
@@ -301,7 +302,7 @@ struct PublishedChecks {
     let (before, after) = (times[0], times[1])
     return [
       PublishedCheck(
-        label: "topk behind a \(unit) graph, ms",
+        label: "topk behind \(unit), ms",
         row: row,
         published: after...after,
         unit: unit

@@ -35,7 +35,10 @@ struct OverlapPrediction: Sendable {
         guard let cost = profile.units[unit]?.cost(run.work) else { continue }
         graph.add(work.name, on: unit)
         costs.append(
-          TaskCost(nanoseconds: Int(clamping: cost.nanoseconds), sharedByteCount: cost.sharedByteCount)
+          TaskCost(
+            nanoseconds: Int(clamping: cost.nanoseconds),
+            sharedByteCount: cost.sharedByteCount
+          )
         )
       }
     }

@@ -62,14 +62,17 @@ public final class DeviceSimulator {
   /// - Throws: where the prompt does not fit, or a unit is not part of the profile.
   public func simulate(_ request: RequestShape, _ asked: Placement) throws -> Simulation {
     try check(request)
-    let placement = try allowed(asked)
+    let checked = try check(asked)
+    let placement = checked.placement
     let programs = try programs(placement)
     let best = try best(request, programs)
-    return try best.simulation(
+    var simulation = try best.simulation(
       request,
       placement: asked,
       byteCount: try byteCount(request, placement)
     )
+    simulation.warnings = checked.warnings
+    return simulation
   }
 
   /// Positions of the caches.
@@ -102,7 +105,7 @@ public final class DeviceSimulator {
   func stepTimeline(_ request: RequestShape, _ placement: Placement) throws -> Timeline {
     let position = min(request.promptTokens + request.maxTokens / 2, setting.context - 1)
     let plan = try RequestPlan(step: position, try programs(placement))
-    return Simulator(profile.resources).timeline(plan.graph, plan.tasks)
+    return Simulator(profile.resources).timeline(plan.graph, plan.tasks.map(\.awake))
   }
 
   /// The programs of a placement.
@@ -132,11 +135,6 @@ public final class DeviceSimulator {
     guard request.maxTokens > 0 else {
       throw .option(name: "max-tokens", expected: "at least 1", got: "\(request.maxTokens)")
     }
-  }
-
-  /// The placement without programs that their unit refuses.
-  private func allowed(_ placement: Placement) throws -> Placement {
-    try check(placement).placement
   }
 
   /// What becomes of a placement with the units' limits.

@@ -15,8 +15,13 @@ struct LaunchTable {
     for (index, task) in plan.graph.tasks.enumerated() where durations[index] > 0 {
       let cost = costs[index]
       let value = Double(durations[index])
-      let spread = value / max(cost.nanoseconds, 1)
-      let time = Estimate(value, low: cost.low * spread, high: cost.high * spread)
+      // Waking up and what others ask of memory come on top.
+      let more = value - cost.nanoseconds
+      let time = Estimate(
+        value,
+        low: min(value, max(0, cost.low + more)),
+        high: max(value, cost.high + more)
+      )
       if index > 0, plan.launches[index] != plan.launches[index - 1] { close(&parts) }
       if let known = parts.firstIndex(where: { $0.unit == task.unit }) {
         parts[known].time = parts[known].time + time

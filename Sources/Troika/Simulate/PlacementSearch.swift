@@ -15,7 +15,7 @@ public struct PlacementSearch {
     case decode
     /// Joules of the whole request.
     case energy
-    /// Bytes at most.
+    /// Bytes at most, each phase on one unit.
     case memory
   }
 
@@ -63,6 +63,7 @@ public struct PlacementSearch {
   public func run() throws -> Result {
     let start = MonotonicClock.nanoseconds
     let problem = try SearchProblem(simulator, request, units: units)
+    if objective == .memory { return try problem.least(since: start) }
     let (prompt, steps) = try (
       problem.search(problem.promptParts, objective), problem.search(problem.stepParts, objective)
     )
@@ -127,13 +128,43 @@ private struct SearchProblem {
         let placement = placement(parts, choices)
         switch (objective, isStep) {
         case (.energy, _): return try simulator.joules(request, placement, isStep: isStep)
-        case (.memory, _):
-          return Double(try simulator.byteCount(request, placement, isStep ? .decode : .prefill))
         case (_, false): return Double(try simulator.firstToken(request, placement))
         case (_, true): return try simulator.stepNanoseconds(request, placement)
         }
       }
     ).run()
+  }
+
+  /// The placement of least memory with each phase on one unit: what programs share and what they take
+  /// turns with cannot be searched apart.
+  func least(since start: Int) throws -> PlacementSearch.Result {
+    let towers = promptParts.filter { $0.part == .vision || $0.part == .audio }
+    let phases: [(key: String, parts: [Choice])] =
+      towers.map { ($0.part.key, [$0]) }
+      + [
+        ("prefill", promptParts.filter { $0.part != .vision && $0.part != .audio }),
+        ("decode", stepParts),
+      ].filter { !$0.1.isEmpty }
+    let units = phases.map { phase in
+      phase.parts[0].units.filter { unit in phase.parts.allSatisfy { $0.units.contains(unit) } }
+    }
+    func placement(_ choices: [Int]) -> Placement {
+      Placement(rules: phases.indices.map { .init(phases[$0].key, units[$0][choices[$0]]) })
+        .simplified
+    }
+    let found = try ExactSearch(counts: units.map(\.count)) { choices in
+      Double(try simulator.byteCount(request, placement(choices)))
+    }.run()
+    guard let best = found.best else {
+      throw DeviceError.unavailable(unit: "memory", reason: "no unit compiles a whole phase")
+    }
+    return PlacementSearch.Result(
+      best: try simulator.simulate(request, placement(best.choices)),
+      second: try found.second.map { try simulator.simulate(request, placement($0.choices)) },
+      combinations: units.reduce(1) { $0 * $1.count },
+      valued: found.valued,
+      seconds: Double(MonotonicClock.nanoseconds - start) / 1e9
+    )
   }
 
   func placement(_ parts: [Choice], _ choices: [Int]) -> Placement {

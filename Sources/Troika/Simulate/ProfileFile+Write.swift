@@ -4,6 +4,11 @@ public import Models
 extension ProfileFile {
   /// The document of a profile.
   public static func document(_ profile: DeviceProfile) -> JSONValue {
+    .object(fields: fields(profile))
+  }
+
+  /// The fields of a profile's document.
+  public static func fields(_ profile: DeviceProfile) -> [(String, JSONValue)] {
     var fields: [(String, JSONValue)] = [
       ("profile", .integer(version)), ("name", .string(profile.name)),
       ("about", .string(profile.summary)), ("modelError", .number(profile.modelError)),
@@ -18,7 +23,7 @@ extension ProfileFile {
     fields.append(("host", .object(fields: host)))
     let units = profile.units.sorted { $0.key.name < $1.key.name }
     fields.append(("units", .object(fields: units.map { ($0.key.name, unit($0.value)) })))
-    return .object(fields: fields)
+    return fields
   }
 
   private static func unit(_ unit: DeviceProfile.Unit) -> JSONValue {

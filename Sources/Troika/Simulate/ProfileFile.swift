@@ -22,6 +22,13 @@ public enum ProfileFile {
   ///
   /// - Throws: `JSONError` naming the file and the key.
   public static func read(_ document: JSONNode) throws(JSONError) -> DeviceProfile {
+    let known = [
+      "profile", "name", "about", "sources", "modelError", "processors", "sharedLayers",
+      "waitsForStateReturn", "convertsWeights", "host", "units",
+    ]
+    for key in try document.object().keys where !known.contains(key) {
+      throw document.mismatch("a field of profiles", came: key)
+    }
     let version = try document.member("profile")
     guard try version.integer() == Self.version else {
       throw version.mismatch("version \(Self.version)", came: "\(try version.integer())")
@@ -35,7 +42,7 @@ public enum ProfileFile {
     guard (0...1).contains(profile.modelError) else {
       throw try document.member("modelError").mismatch("0 to 1", came: "\(profile.modelError)")
     }
-    profile.processors = try document.integer("processors", or: 0)
+    profile.processors = try document.optional("processors").map(processors) ?? 0
     profile.convertsWeights = try document.bool("convertsWeights", or: false)
     profile.waitsForStateReturn = try document.bool("waitsForStateReturn", or: false)
     if let shared = try document.optional("sharedLayers") {
@@ -49,7 +56,7 @@ public enum ProfileFile {
         guard let name = HostFigure(rawValue: key) else {
           throw host.mismatch("a figure of the host", came: key)
         }
-        profile.host[name] = try reader.figure(host.member(key))
+        profile.host[name] = try reader.figure(host.member(key), named: key)
       }
     }
     let units = try document.member("units")
@@ -73,17 +80,23 @@ public enum ProfileFile {
       let member = try node.member(key)
       switch key {
       case "fixedShapes": unit.hasFixedShapes = try member.bool()
-      case "processors": unit.processors = try member.integer()
+      case "processors": unit.processors = try processors(member)
       case "products":
         for entry in try member.elements() { unit.products.append(try product(entry, reader)) }
       default:
         guard let name = UnitFigure(rawValue: key) else {
           throw node.mismatch("a figure of a unit", came: key)
         }
-        unit.figures[name] = try reader.figure(member)
+        unit.figures[name] = try reader.figure(member, named: key)
       }
     }
     return unit
+  }
+
+  private static func processors(_ node: JSONNode) throws(JSONError) -> Int {
+    let count = try node.integer()
+    guard (0...4096).contains(count) else { throw node.mismatch("0 to 4096", came: "\(count)") }
+    return count
   }
 
   private static func product(
@@ -114,6 +127,15 @@ struct FigureReader {
   init(_ node: JSONNode?) throws(JSONError) {
     guard let node else { return }
     for key in try node.object().keys { sources[key] = try node.member(key).string() }
+  }
+
+  /// A figure by its name: times are of hours at most.
+  func figure(_ node: JSONNode, named name: String) throws(JSONError) -> Figure {
+    let figure = try figure(node)
+    guard !name.hasSuffix("Nanoseconds") || figure.high <= 1e13 else {
+      throw node.mismatch("at most 1e13 nanoseconds", came: "\(figure.high)")
+    }
+    return figure
   }
 
   func figure(_ node: JSONNode) throws(JSONError) -> Figure {

@@ -1,5 +1,5 @@
-import Devices
-import Graph
+public import Devices
+public import Graph
 import Models
 
 /// The programs of a placement on a device that is known by its profile.
@@ -28,12 +28,7 @@ struct RequestPrograms {
   /// - Throws: where a unit is not available here or not part of the profile.
   init(_ prices: PriceBook, _ placement: Placement, _ setting: Setting) throws {
     let (profile, book) = (prices.profile, prices.works)
-    for unit in placement.units where profile.units[unit] == nil {
-      throw DeviceError.unavailable(
-        unit: unit.name,
-        reason: "the profile \(profile.name) has no such unit"
-      )
-    }
+    try profile.check(placement)
     self.prices = prices
     self.placement = placement
     context = setting.context
@@ -187,4 +182,15 @@ struct RequestPrograms {
 extension RequestShape {
   /// Rows that are worth a batch of their own.
   static let leastBatch = PromptBatches.leastRows
+}
+
+extension DeviceProfile {
+  /// Checks that the device has every unit of a placement.
+  ///
+  /// - Throws: `DeviceError.unavailable` for the first that it lacks.
+  public func check(_ placement: Placement) throws(DeviceError) {
+    for unit in placement.units.sorted(by: { $0.name < $1.name }) where units[unit] == nil {
+      throw .unavailable(unit: unit.name, reason: "the profile \(name) has no such unit")
+    }
+  }
 }

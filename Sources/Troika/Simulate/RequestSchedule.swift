@@ -105,7 +105,7 @@ extension LaunchCost {
 
 extension TaskCost {
   /// The same where its unit has just run something.
-  fileprivate var awake: TaskCost {
+  var awake: TaskCost {
     var cost = self
     cost.wakeNanoseconds = 0
     return cost

@@ -46,12 +46,15 @@ public struct Simulation: Hashable, Sendable {
   public let timeline: Timeline
   /// Bytes at most.
   public let peakByteCount: Int
+  /// What the user should know, for example that a unit refuses a program.
+  public internal(set) var warnings: [String] = []
   /// Nanoseconds more on the first request: programs that are loaded and launched for the first time.
   public let coldNanoseconds: Int
 
   /// Tokens a second behind the first one.
   public var tokensPerSecond: Estimate {
     guard step.value > 0 else { return .zero }
-    return Estimate(1e9 / step.value, low: 1e9 / step.high, high: 1e9 / max(step.low, 1))
+    let (value, low) = (max(step.value, 1), max(step.low, 1))
+    return Estimate(1e9 / value, low: 1e9 / max(step.high, value), high: 1e9 / low)
   }
 }

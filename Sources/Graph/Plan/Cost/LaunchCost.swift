@@ -184,7 +184,11 @@ extension DeviceProfile.Unit {
       log(Double(product.rows) / Double(left.rows))
       / log(Double(right.rows) / Double(left.rows))
     func mixed(_ path: KeyPath<Figure, Double>) -> Double {
-      let (low, high) = (left.flopsPerSecond[keyPath: path], right.flopsPerSecond[keyPath: path])
+      // A low of 0 has no logarithm: a thousandth of the value stands for it.
+      func rate(_ entry: DeviceProfile.ProductRate) -> Double {
+        max(entry.flopsPerSecond[keyPath: path], entry.flopsPerSecond.value / 1000)
+      }
+      let (low, high) = (rate(left), rate(right))
       return exp(log(low) + part * (log(high) - log(low)))
     }
     return Figure(

@@ -63,7 +63,7 @@ public struct DeviceProfile: Hashable, Sendable {
   /// What units share.
   public var resources: SharedResources {
     SharedResources(
-      bytesPerSecond: host[.memoryBytesPerSecond]?.value,
+      bytesPerSecond: host[.memoryBytesPerSecond].flatMap { $0.value >= 1 ? $0.value : nil },
       processors: processors > 0 ? processors : nil
     )
   }

@@ -64,11 +64,7 @@ public final class Conversation: @unchecked Sendable {
       var response = try troika.generator(callbacks)
         .run(request, in: session, history: &history, loaded: &loaded)
       response.timings.loadNanoseconds = troika.loadNanoseconds
-      let planned = troika.store.plannedByteCount(
-        rows: Set(history).count + 1,
-        softTokens: response.softTokens
-      )
-      response.plannedByteCount = troika.loadedByteCount + planned + session.cacheByteCount
+      troika.addPlan(to: &response, history, session)
       if !keepsMedia { loaded = before }
       troika.addHealth(to: &response)
       return response

@@ -99,16 +99,21 @@ import Testing
     #expect(outcome.errors.hasPrefix("troika: "))
   }
 
-  @Test(arguments: [SIGINT, SIGTERM])
-  func anInterruptedBundleEndsWithItsCodeAndLeavesNothing(_ signal: Int32) throws {
+  /// Runs a command until something lies in a folder of its own, interrupts it, and expects its code
+  /// and an empty folder.
+  private func interrupt(
+    _ signal: Int32,
+    _ words: (_ folder: URL) -> [String]
+  ) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let process = Process()
     process.executableURL = Self.executable
-    process.arguments = [
-      "bundle", "--synthetic", "e2b", "--out", folder.appendingPathComponent("model").path,
-    ]
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) {
+      $1
+    }
+    process.arguments = words(folder)
     process.standardError = Pipe()
     try process.run()
     while try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty,
@@ -124,30 +129,17 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
+  func anInterruptedBundleEndsWithItsCodeAndLeavesNothing(_ signal: Int32) throws {
+    try interrupt(signal) { folder in
+      ["bundle", "--synthetic", "e2b", "--out", folder.appendingPathComponent("model").path]
+    }
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
   func anInterruptedBenchLeavesNothing(_ signal: Int32) throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let process = Process()
-    process.executableURL = Self.executable
-    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) {
-      $1
+    try interrupt(signal) { _ in
+      ["bench", "--model", GoldenFolder.model, "--units", "reference", "--repeat", "10000"]
     }
-    process.arguments = [
-      "bench", "--model", GoldenFolder.model, "--units", "reference", "--repeat", "10000",
-    ]
-    process.standardError = Pipe()
-    try process.run()
-    while try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty,
-      process.isRunning
-    {
-      usleep(1000)
-    }
-    kill(process.processIdentifier, signal)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .exit)
-    #expect(process.terminationStatus == 130)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
   @Test func aBundleIsInspectedInPlainLines() throws {

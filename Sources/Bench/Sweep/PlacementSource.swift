@@ -191,29 +191,3 @@ extension Part {
     }
   }
 }
-
-/// Random numbers that are the same everywhere for a seed (SplitMix64).
-struct SplitMix {
-  private var state: UInt64
-
-  init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
-
-  /// A whole number from 0 to below a limit.
-  mutating func below(_ limit: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    mixed ^= mixed >> 31
-    return Int(mixed % UInt64(limit))
-  }
-
-  /// Elements in random order.
-  mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
-    var result = elements
-    for index in stride(from: result.count - 1, to: 0, by: -1) {
-      result.swapAt(index, below(index + 1))
-    }
-    return result
-  }
-}

@@ -67,18 +67,15 @@ struct HostFigures {
         media: [],
         options: GenerationOptions(maxTokens: 9, ignoresStopTokens: true)
       )
-      var history: [PromptKey] = []
-      var loaded: [Medium: LoadedMedium] = [:]
-      let response = try troika.generator(.silent)
-        .run(request, in: troika.makeSession(), history: &history, loaded: &loaded)
+      let response = try troika.answer(request)
       let launches = response.timeline.events.filter { $0.kind == .launch }
       let first = response.timings.firstTokenNanoseconds
       let decode = launches.filter { $0.program.hasSuffix(".decode") }
       let embeds = launches.filter { $0.program == "embed" }
-      let steps0 = max(response.tokens.count - 1, 1)
-      let stepEmbeds = embeds.suffix(steps0).reduce(0) { $0 + $1.nanoseconds }
+      let stepCount = max(response.tokens.count - 1, 1)
+      let stepEmbeds = embeds.suffix(stepCount).reduce(0) { $0 + $1.nanoseconds }
       let busy = decode.reduce(0) { $0 + $1.nanoseconds } + stepEmbeds
-      steps.append(Double(response.timings.decodeNanoseconds - busy) / Double(steps0))
+      steps.append(Double(response.timings.decodeNanoseconds - busy) / Double(stepCount))
       let all = launches.reduce(0) { $0 + $1.nanoseconds }
       batches.append(Double(first - (all - busy)))
     }

@@ -87,13 +87,13 @@ final class ValidationRequests {
     let sound = workFolder.appendingPathComponent("sound.wav")
     try Data(MadeUpMedia.wav(seconds: 3)).write(to: sound)
     var random = SplitMix(seed: seed)
-    func pick() -> UnitID { units[Int(random.next() % UInt64(units.count))] }
+    func pick() -> UnitID { units[random.below(units.count)] }
     let chunks = folder.layout.ranges.indices.map { $0 + 1 }
     for index in 0..<count {
       var rules: [Placement.Rule] = [.init("vision", pick()), .init("audio", pick())]
       for phase in Part.Phase.allCases {
         // Half of the placements keep a phase together.
-        let whole = random.next() % 2 == 0 ? pick() : nil
+        let whole = random.below(2) == 0 ? pick() : nil
         rules += chunks.map { .init("\(phase.rawValue).chunk\($0)", whole ?? pick()) }
         rules.append(.init("\(phase.rawValue).head", whole ?? pick()))
       }
@@ -103,7 +103,7 @@ final class ValidationRequests {
         Troika.LoadOptions(placement: placement, threads: threads),
         registry: registry
       )
-      let words = 6 + Int(random.next() % 30)
+      let words = 6 + random.below(30)
       var media: [MediaSource] = []
       if index % 8 == 1, folder.model.vision != nil { media = [.image(picture)] }
       if index % 8 == 5, folder.model.audio != nil { media = [.audio(sound)] }
@@ -111,7 +111,7 @@ final class ValidationRequests {
         prompt: [String](repeating: "token", count: words).joined(separator: " "),
         media: media,
         options: GenerationOptions(
-          maxTokens: 4 + Int(random.next() % 12),
+          maxTokens: 4 + random.below(12),
           ignoresStopTokens: true
         )
       )
@@ -130,12 +130,7 @@ final class ValidationRequests {
   /// - Throws: where a request fails.
   func round(isWarmUp: Bool, _ progress: (Double) -> Void) throws {
     for index in cases.indices {
-      var history: [PromptKey] = []
-      var loaded: [Medium: LoadedMedium] = [:]
-      let troika = cases[index].troika
-      let session = try troika.makeSession()
-      let response = try troika.generator(.silent)
-        .run(cases[index].request, in: session, history: &history, loaded: &loaded)
+      let response = try cases[index].troika.answer(cases[index].request)
       lines[index].shape = response.shape
       if !isWarmUp { lines[index].samples.append(Double(response.timings.totalNanoseconds)) }
       progress(Double(index + 1) / Double(cases.count))

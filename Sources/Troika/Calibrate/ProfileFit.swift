@@ -67,26 +67,3 @@ struct ProfileFit {
     return sum
   }
 }
-
-/// Random numbers that are the same every time.
-struct SplitMix: Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
-  }
-
-  /// From 0 to 1.
-  mutating func unit() -> Double { Double(next() >> 11) / Double(1 << 53) }
-
-  /// Normal with a spread of 1.
-  mutating func normal() -> Double {
-    (-2 * log(max(unit(), 1e-300))).squareRoot() * cos(2 * .pi * unit())
-  }
-}

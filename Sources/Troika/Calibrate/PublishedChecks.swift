@@ -50,32 +50,21 @@ struct PublishedChecks {
     let works = try decodeWorks(unit, context: context, layout: layout(row, count: times.count))
     guard works.count == times.count else { return [] }
     var checks = zip(works, times).enumerated().map { index, pair in
-      PublishedCheck(
-        label: "chunk \(index + 1) decode at \(context), ms",
-        row: row,
-        published: pair.1...pair.1,
-        unit: unit
-      ) { Self.milliseconds(pair.0, $0) }
+      row.check("chunk \(index + 1) decode at \(context), ms", pair.1) {
+        Self.milliseconds(pair.0, $0)
+      }
     }
     let step = StepPrediction(works: works, context: context)
     for value in try row.numbers("stepMs") {
       checks.append(
-        PublishedCheck(
-          label: "step at \(context), ms",
-          row: row,
-          published: value...value,
-          unit: unit
-        ) { step.milliseconds($0, returnsStates: false) }
+        row.check("step at \(context), ms", value) { step.milliseconds($0, returnsStates: false) }
       )
     }
     for value in try row.numbers("tokensPerSecond") {
       checks.append(
-        PublishedCheck(
-          label: "tokens/s at \(context)",
-          row: row,
-          published: value...value,
-          unit: unit
-        ) { 1e3 / step.milliseconds($0, returnsStates: false) }
+        row.check("tokens/s at \(context)", value) {
+          1e3 / step.milliseconds($0, returnsStates: false)
+        }
       )
     }
     return checks
@@ -135,12 +124,7 @@ struct PublishedChecks {
     guard works.indices.contains(number - 1) else { return [] }
     let work = works[number - 1]
     return [
-      PublishedCheck(
-        label: "chunk \(number) decode at 2048, ms",
-        row: row,
-        published: low...high,
-        unit: unit
-      ) { Self.milliseconds(work, $0) }
+      row.check("chunk \(number) decode at 2048, ms", low...high) { Self.milliseconds(work, $0) }
     ]
   }
 
@@ -159,23 +143,13 @@ struct PublishedChecks {
     guard works.count == times.count else { return [] }
     let fill = LaunchFill(rows: Double(real) / Double(tokens))
     var checks = zip(works, times).enumerated().map { index, pair in
-      PublishedCheck(
-        label: "chunk \(index + 1) prefill\(tokens), \(real) real, ms",
-        row: row,
-        published: pair.1...pair.1,
-        unit: unit
-      ) {
+      row.check("chunk \(index + 1) prefill\(tokens), \(real) real, ms", pair.1) {
         Self.milliseconds(pair.0, $0, fill) + (index == 0 ? Self.wake($0, unit) : 0)
       }
     }
     for total in try row.numbers("totalMs") {
       checks.append(
-        PublishedCheck(
-          label: "prefill\(tokens), \(real) real, ms",
-          row: row,
-          published: total...total,
-          unit: unit
-        ) { profile in
+        row.check("prefill\(tokens), \(real) real, ms", total) { profile in
           works.reduce(Self.wake(profile, unit)) { $0 + Self.milliseconds($1, profile, fill) }
             + Self.batchHost(profile, tokens: real)
         }
@@ -194,12 +168,9 @@ struct PublishedChecks {
       guard works.indices.contains(number - 1) else { return nil }
       let (work, real) = (works[number - 1], min(row.number(before: "real") ?? tokens, tokens))
       let fill = LaunchFill(rows: Double(real) / Double(tokens))
-      return PublishedCheck(
-        label: "chunk \(number) prefill\(tokens), \(real) real, ms",
-        row: row,
-        published: time...time,
-        unit: unit
-      ) { Self.milliseconds(work, $0, fill) }
+      return row.check("chunk \(number) prefill\(tokens), \(real) real, ms", time) {
+        Self.milliseconds(work, $0, fill)
+      }
     }
   }
 
@@ -211,21 +182,15 @@ struct PublishedChecks {
     let work = try programs.work(.vision(patches: patches, taps: []))
     let fill = LaunchFill(rows: min(1, Double(row.gridPatches ?? patches) / Double(patches)))
     var checks = try row.numbers("ms").map { time in
-      PublishedCheck(
-        label: "vision of \(patches) patches, ms",
-        row: row,
-        published: time...time,
-        unit: unit
-      ) { Self.milliseconds(work, $0, fill, tower: .vision) }
+      row.check("vision of \(patches) patches, ms", time) {
+        Self.milliseconds(work, $0, fill, tower: .vision)
+      }
     }
     for time in try row.numbers("preprocessMs") {
       checks.append(
-        PublishedCheck(
-          label: "picture preparation, ms",
-          row: row,
-          published: time...time,
-          unit: .cpu
-        ) { ($0.host[.imageNanoseconds]?.value ?? 0) / 1e6 }
+        row.check("picture preparation, ms", time) {
+          ($0.host[.imageNanoseconds]?.value ?? 0) / 1e6
+        }
       )
     }
     return checks
@@ -236,24 +201,18 @@ struct PublishedChecks {
     guard let host = try row.node.optional("hostMs") else { return [] }
     let step = try host.double("embedding", or: 0) + host.double("mask", or: 0)
     return [
-      PublishedCheck(
-        label: "host of a step at \(context), ms",
-        row: row,
-        published: step...step,
-        unit: .cpu
-      ) { StepPrediction.host($0, context: context) }
+      row.check("host of a step at \(context), ms", step) {
+        StepPrediction.host($0, context: context)
+      }
     ]
   }
 
   private func hostShare(_ row: PublishedRow) -> [PublishedCheck] {
     [10, 348].map { tokens in
       let published = 4.8 + 0.80 * Double(tokens)
-      return PublishedCheck(
-        label: "host of a prefill of \(tokens), ms",
-        row: row,
-        published: published...published,
-        unit: .cpu
-      ) { Self.batchHost($0, tokens: tokens) }
+      return row.check("host of a prefill of \(tokens), ms", published) {
+        Self.batchHost($0, tokens: tokens)
+      }
     }
   }
 
@@ -261,12 +220,9 @@ struct PublishedChecks {
     let works = try decodeWorks(.neuralEngine, context: 2048, layout: planned.layout)
     let step = StepPrediction(works: works, context: 2048)
     return try zip(row.numbers("stepMs"), [true, false]).map { time, returns in
-      PublishedCheck(
-        label: "step \(returns ? "with" : "without") copy-back, ms",
-        row: row,
-        published: time...time,
-        unit: .neuralEngine
-      ) { step.milliseconds($0, returnsStates: returns) }
+      row.check("step \(returns ? "with" : "without") copy-back, ms", time) {
+        step.milliseconds($0, returnsStates: returns)
+      }
     }
   }
 
@@ -284,11 +240,9 @@ struct PublishedChecks {
     // A published overlap of nearly nothing leaves room for none; of nearly all, for all.
     let published = (low < 0.1 ? 0 : low)...(high > 0.9 ? 1 : high)
     return [
-      PublishedCheck(
-        label: "overlap \(row.unit.replacingOccurrences(of: "neuralEngine", with: "engine"))",
-        row: row,
-        published: published,
-        unit: units[0]
+      row.check(
+        "overlap \(row.unit.replacingOccurrences(of: "neuralEngine", with: "engine"))",
+        published
       ) {
         OverlapPrediction(works: works, units: units).factor($0)
       }
@@ -301,12 +255,9 @@ struct PublishedChecks {
     guard times.count == 2, let unit = UnitID(unit: name) else { return [] }
     let (before, after) = (times[0], times[1])
     return [
-      PublishedCheck(
-        label: "topk behind \(unit), ms",
-        row: row,
-        published: after...after,
-        unit: unit
-      ) { before + ($0.units[unit]?[.handoverNanoseconds] ?? 0) / 1e6 }
+      row.check("topk behind \(unit), ms", after) {
+        before + ($0.units[unit]?[.handoverNanoseconds] ?? 0) / 1e6
+      }
     ]
   }
 

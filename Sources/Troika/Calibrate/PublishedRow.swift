@@ -76,8 +76,6 @@ struct PublishedCheck: Sendable {
   let row: PublishedRow
   /// The published number, or its range.
   let published: ClosedRange<Double>
-  /// The unit whose figures it depends on most.
-  let unit: UnitID
   /// What a profile says, in the same unit of measure.
   let predict: @Sendable (DeviceProfile) -> Double
 
@@ -86,5 +84,25 @@ struct PublishedCheck: Sendable {
     if published.contains(prediction) { return 0 }
     let nearest = prediction < published.lowerBound ? published.lowerBound : published.upperBound
     return nearest == 0 ? prediction : prediction / nearest - 1
+  }
+}
+
+extension PublishedRow {
+  /// A number of this row that a profile predicts.
+  func check(
+    _ label: String,
+    _ published: Double,
+    predict: @escaping @Sendable (DeviceProfile) -> Double
+  ) -> PublishedCheck {
+    check(label, published...published, predict: predict)
+  }
+
+  /// A range of this row that a profile's prediction lies in.
+  func check(
+    _ label: String,
+    _ published: ClosedRange<Double>,
+    predict: @escaping @Sendable (DeviceProfile) -> Double
+  ) -> PublishedCheck {
+    PublishedCheck(label: label, row: self, published: published, predict: predict)
   }
 }

@@ -70,19 +70,23 @@ public struct PlacementMeasurement: Sendable {
 }
 
 extension Troika {
-  /// Answers one request in a session of its own, on the caller's thread.
+  /// Answers one request with caches of its own, on the caller's thread.
   func answer(_ request: Request) throws -> Response {
     var history: [PromptKey] = []
     var loaded: [Medium: LoadedMedium] = [:]
     let session = try makeSession()
     var response = try generator(.silent)
       .run(request, in: session, history: &history, loaded: &loaded)
-    response.plannedByteCount =
-      loadedByteCount + session.cacheByteCount
-      + store.plannedByteCount(
-        rows: Set(history).count + 1,
-        softTokens: response.softTokens
-      )
+    addPlan(to: &response, history, session)
     return response
+  }
+
+  /// Says what the plans of all programs so far predict of memory.
+  func addPlan(to response: inout Response, _ history: [PromptKey], _ session: DecoderSession) {
+    let planned = store.plannedByteCount(
+      rows: Set(history).count + 1,
+      softTokens: response.softTokens
+    )
+    response.plannedByteCount = loadedByteCount + planned + session.cacheByteCount
   }
 }

@@ -179,11 +179,6 @@ struct RequestPrograms {
   }
 }
 
-extension RequestShape {
-  /// Rows that are worth a batch of their own.
-  static let leastBatch = PromptBatches.leastRows
-}
-
 extension DeviceProfile {
   /// Checks that the device has every unit of a placement.
   ///

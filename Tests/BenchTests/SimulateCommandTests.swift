@@ -155,4 +155,25 @@ import Testing
     #expect(simulated["promptTokens"] as? Int == response["promptTokens"] as? Int)
     #expect(simulated["generatedTokens"] as? Int == (response["tokens"] as? [Int])?.count)
   }
+
+  @Test func aMeasuredMachineIsAProfile() throws {
+    let path = FileManager.default.temporaryDirectory
+      .appendingPathComponent("host-\(UUID().uuidString).json").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let measured = try document([
+      "calibrate", "--model", GoldenFolder.model, "--units", "cpu,neuralEngine", "--threads", "1",
+      "--repeat", "1", "--validate", "2", "--out", path,
+    ])
+    #expect((measured["placements"] as? [Any])?.count == 2)
+    let profile = try #require(measured["profile"] as? [String: Any])
+    let units = try #require(profile["units"] as? [String: [String: Any]])
+    #expect(Set(units.keys) == ["cpu", "neuralEngine"])
+    for unit in units.values { #expect((unit["products"] as? [Any])?.isEmpty == false) }
+    let predicted = try document([
+      "simulate", "--model", GoldenFolder.model, "--placement", "chunks=neuralEngine", "--profile",
+      path, "--prompt-tokens", "20", "--max-tokens", "3",
+    ])
+    let first = try #require(predicted["timeToFirstToken"] as? [String: Double])
+    #expect((first["value"] ?? 0) > 0)
+  }
 }

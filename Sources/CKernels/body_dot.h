@@ -1,7 +1,8 @@
 // Products of stored weight rows with few activation rows, for one instruction set.
 
-/// How far ahead of the products the weights are asked for.
-enum { AHEAD_BYTES = 8192 };
+/// How far ahead of the products the weights are asked for, and the depth from which activations
+/// fill the first-level cache.
+enum { AHEAD_BYTES = 4096, DEEP = 8192 };
 
 #define UNROLL _Pragma("clang loop unroll(full)")
 
@@ -291,11 +292,13 @@ INLINE void dot_pair(const int format, const int pair, const int rows, const tk_
 
 INLINE void dot_rows(const int format, const int rows, const tk_matrix *w, size_t first,
                      size_t count, dot_problem d) {
-  // Few activations wait for memory, which serves one stream best. Many wait for their own loads,
-  // which two weight rows share where the registers hold all sums.
+  // Few activations wait for memory, which serves one stream best. Many, or long ones that leave the
+  // first-level cache, wait for their own loads, which two weight rows share where the registers
+  // hold all sums.
   const bool dense = format != TK_INT8_BLOCK32 && format != TK_INT4_BLOCK32 &&
                      format != TK_INT4_PALETTE32;
-  const bool pairs = rows > 2 && (dense || LANES == 16);
+  const bool wide = rows > 2 && (dense || LANES == 16);
+  const bool pairs = wide || (rows == 1 && d.depth >= DEEP);
   size_t n = first, end = first + count;
   if (pairs)
     for (; n + 2 <= end; n += 2, d.y += 2) dot_pair(format, 2, rows, w, n, d);

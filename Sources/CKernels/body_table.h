@@ -28,6 +28,7 @@ const tk_kernels TABLE = {
     .transpose = transpose,
     .arrange = arrange,
     .dot = dot,
+    FIXED
     .dotRows = dotRows,
     .halfTile = halfTile,
     .exponents = exponents,

@@ -14,5 +14,6 @@
 #include "body_half.h"
 #include "body_formats.h"
 #include "body_dot.h"
+#include "body_fixed.h"
 #pragma clang attribute pop
 #include "body_table.h"

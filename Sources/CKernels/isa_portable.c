@@ -10,4 +10,5 @@
 #include "body_half.h"
 #include "body_formats.h"
 #include "body_dot.h"
+#include "body_fixed.h"
 #include "body_table.h"

@@ -34,6 +34,13 @@ typedef struct {
   /// `x` is arranged where the weights have four bits, and its stride is the depth otherwise.
   void (*dot)(const float *x, size_t stride, size_t rows, const tk_matrix *w, size_t first,
               size_t count, float *y, size_t yStride);
+  /// Bytes of one row of activations in fixed point.
+  size_t (*fixedBytes)(size_t depth);
+  /// Rounds one row of activations to fixed point, in the order in which `dotFixed` meets weights.
+  void (*arrangeFixed)(tk_format format, const float *x, size_t depth, void *out);
+  /// `dot` with rows in fixed point, `stride` bytes apart; NULL where the set has none.
+  void (*dotFixed)(const void *x, size_t stride, size_t rows, const tk_matrix *w, size_t first,
+                   size_t count, float *y, size_t yStride);
   /// `y[r · yStride + n] = Σ_k x[r · stride + k] · w[n · wStride + k]` for up to TK_DOT_ROWS rows;
   /// asks for the rows of `next` meanwhile, which lie like those of `w`.
   void (*dotRows)(const float *x, size_t stride, size_t rows, const float *w, size_t wStride,
@@ -57,6 +64,19 @@ extern const tk_kernels tk_portable, tk_avx2, tk_avx512;
 const tk_kernels *tk_best(void);
 /// A table by name; NULL where this processor lacks it.
 const tk_kernels *tk_named(const char *name);
+/// How the weight rows of a linear layer in the dot-product form are divided into tasks.
+typedef struct {
+  size_t rows;
+  size_t longRows, longs;  // rows of a long task, number of these
+  size_t shortRows;
+  size_t count;  // of all tasks
+} tk_dot_tasks;
+tk_dot_tasks tk_divide_rows(const tk_pool *pool, const tk_matrix *w);
+/// Rows of one task, from `first` on.
+size_t tk_rows_of(const tk_dot_tasks *tasks, size_t task, size_t *first);
+/// Lets idle workers ask for what they read in the next loop: worker i `bytes` from
+/// `data + i * stride` on; NULL for nothing.
+void tk_pool_expect(tk_pool *pool, const void *data, size_t stride, size_t bytes);
 /// The table of a pool.
 const tk_kernels *tk_pool_kernels(const tk_pool *pool);
 

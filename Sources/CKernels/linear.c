@@ -14,14 +14,13 @@ typedef struct {
   float *perWorker;  // scratch of one worker after another
   size_t workerFloats;
   size_t columnsPerTask, rowsPerTask, rowSplits;
+  tk_dot_tasks dots;
 } linear_job;
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
 
 // MARK: - Few rows
-
-enum { DOT_TASK_BYTES = 128 << 10 };
 
 static bool is_four_bit(const tk_matrix *w) {
   return w->format == TK_INT4_BLOCK32 || w->format == TK_INT4_PALETTE32;
@@ -31,11 +30,60 @@ static size_t arranged_floats(const tk_kernels *kernels, const tk_matrix *w) {
   return round_up(w->columns, 8 * (size_t)kernels->rows.lanes) / 8 * 9;
 }
 
+static size_t row_bytes(const tk_matrix *w) {
+  switch (w->format) {
+    case TK_F32: return w->columns * 4;
+    case TK_F16:
+    case TK_BF16: return w->columns * 2;
+    case TK_INT8_BLOCK32:
+    case TK_INT8_ROW: return w->columns;
+    default: return (w->columns + 1) / 2;
+  }
+}
+
+// One long run of rows for each thread, since memory serves few long streams best, and what is left
+// in short ones for whoever comes first.
+enum { SHORT_TASKS = 3, SHORT_BYTES = 16 << 10, DOT_ALIGNMENT = 4 };
+
+tk_dot_tasks tk_divide_rows(const tk_pool *pool, const tk_matrix *w) {
+  size_t threads = (size_t)tk_pool_threads(pool), shorts = threads * SHORT_TASKS;
+  tk_dot_tasks tasks = {.rows = w->rows};
+  size_t few = w->rows / (16 * threads) / DOT_ALIGNMENT * DOT_ALIGNMENT;
+  if (threads > 1 && few * row_bytes(w) >= SHORT_BYTES) tasks.shortRows = few;
+  size_t rest = w->rows - shorts * tasks.shortRows;
+  tasks.longRows = round_up((rest + threads - 1) / threads, DOT_ALIGNMENT);
+  size_t longs = (rest + tasks.longRows - 1) / tasks.longRows;
+  tasks.longs = longs;
+  size_t left = w->rows - min_size(longs * tasks.longRows, w->rows);
+  tasks.count = longs + (tasks.shortRows ? (left + tasks.shortRows - 1) / tasks.shortRows : 0);
+  return tasks;
+}
+
+size_t tk_linear_dot_limit(void) { return TK_DOT_LIMIT; }
+
+// What a worker's own second-level cache holds besides its other data.
+enum { EXPECTED_BYTES = 256 << 10 };
+
+void tk_linear_expect(tk_pool *pool, const tk_matrix *w) {
+  if (!w || tk_pool_threads(pool) < 2) {
+    tk_pool_expect(pool, NULL, 0, 0);
+    return;
+  }
+  size_t share = tk_divide_rows(pool, w).longRows * row_bytes(w);
+  tk_pool_expect(pool, w->data, share, min_size(share, EXPECTED_BYTES));
+}
+
+size_t tk_rows_of(const tk_dot_tasks *tasks, size_t task, size_t *first) {
+  size_t rows = task < tasks->longs ? tasks->longRows : tasks->shortRows;
+  size_t behind = tasks->longs * tasks->longRows;
+  *first = task < tasks->longs ? task * rows : behind + (task - tasks->longs) * rows;
+  return min_size(rows, tasks->rows - *first);
+}
+
 static void dot_task(void *context, int task, int worker) {
   (void)worker;
   linear_job *job = context;
-  size_t first = (size_t)task * job->columnsPerTask;
-  size_t count = min_size(job->columnsPerTask, job->w->rows - first);
+  size_t first, count = tk_rows_of(&job->dots, (size_t)task, &first);
   bool arranged = is_four_bit(job->w);
   size_t stride = arranged ? arranged_floats(job->kernels, job->w) : job->w->columns;
   const float *x = arranged ? job->packedX : job->x;
@@ -55,13 +103,8 @@ static void dot_linear(tk_pool *pool, linear_job *job) {
     for (size_t r = 0; r < job->rows; r++)
       job->kernels->arrange(w->format, job->x + r * w->columns, w->columns,
                             job->packedX + r * arranged_floats(job->kernels, w));
-  size_t rowBytes = w->format == TK_F32 ? w->columns * 4 : w->columns * 2;
-  if (w->format == TK_INT8_BLOCK32 || w->format == TK_INT8_ROW) rowBytes = w->columns;
-  if (is_four_bit(w)) rowBytes = w->columns / 2 + 1;
-  size_t fit = DOT_TASK_BYTES / rowBytes, share = w->rows / (4 * (size_t)tk_pool_threads(pool));
-  job->columnsPerTask = round_up(min_size(fit, share) + 1, 4);
-  size_t tasks = (w->rows + job->columnsPerTask - 1) / job->columnsPerTask;
-  tk_pool_run(pool, (int)tasks, dot_task, job);
+  job->dots = tk_divide_rows(pool, w);
+  tk_pool_run(pool, (int)job->dots.count, dot_task, job);
 }
 
 // MARK: - Many rows

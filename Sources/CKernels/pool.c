@@ -28,6 +28,9 @@ struct tk_pool {
   int count;
   tk_task task;
   void *context;
+  // The data that the next loop reads, by worker.
+  _Atomic(const char *) nextData;
+  atomic_size_t nextStride, nextBytes;
 };
 
 bool tk_pin_thread(int cpu) {
@@ -43,6 +46,20 @@ static void work(tk_pool *pool, int worker) {
     int index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
     if (index >= pool->count) return;
     pool->task(pool->context, index, worker);
+  }
+}
+
+/// Fetches what the next loop reads while the caller works alone.
+static void fetch(tk_pool *pool, int worker, unsigned seen) {
+  const char *data = atomic_load_explicit(&pool->nextData, memory_order_relaxed);
+  if (!data) return;
+  data += (size_t)worker * atomic_load_explicit(&pool->nextStride, memory_order_relaxed);
+  size_t bytes = atomic_load_explicit(&pool->nextBytes, memory_order_relaxed);
+  for (size_t i = 0; i < bytes; i += 64) {
+    if (i % 1024 == 0 &&
+        atomic_load_explicit(&pool->generation, memory_order_relaxed) != seen)
+      return;
+    __builtin_prefetch(data + i, 0, 2);
   }
 }
 
@@ -66,6 +83,7 @@ static void *run_worker(void *raw) {
     seen = atomic_load_explicit(&pool->generation, memory_order_acquire);
     work(pool, arguments->index);
     atomic_fetch_sub_explicit(&pool->running, 1, memory_order_release);
+    fetch(pool, arguments->index, seen);
   }
 }
 
@@ -105,6 +123,12 @@ void tk_pool_destroy(tk_pool *pool) {
   free(pool->handles);
   free(pool->arguments);
   free(pool);
+}
+
+void tk_pool_expect(tk_pool *pool, const void *data, size_t stride, size_t bytes) {
+  atomic_store_explicit(&pool->nextData, data, memory_order_relaxed);
+  atomic_store_explicit(&pool->nextStride, stride, memory_order_relaxed);
+  atomic_store_explicit(&pool->nextBytes, bytes, memory_order_relaxed);
 }
 
 int tk_pool_threads(const tk_pool *pool) { return pool->threads; }

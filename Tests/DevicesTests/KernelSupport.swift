@@ -147,6 +147,19 @@ struct StoredMatrix {
     }
   }
 
+  /// Every weight at its largest, scales and palettes too.
+  mutating func fillWithLargest() {
+    let codes = format == TK_INT8_BLOCK32 ? rows * columns : rows * columns / 2
+    let code: UInt8 = format == TK_INT8_BLOCK32 ? 127 : 0xFF
+    for index in 0..<codes { bytes[index] = code }
+    let largest: Float16 = 65_504
+    for index in stride(from: codes, to: bytes.count, by: 2) {
+      withUnsafeBytes(of: largest) { bytes.replaceSubrange(index..<index + 2, with: $0) }
+    }
+    let number = format == TK_INT8_BLOCK32 ? 127.0 : format == TK_INT4_BLOCK32 ? 7 : 1
+    values = values.map { _ in number * Double(largest) }
+  }
+
   func withMatrix<R>(_ body: (inout tk_matrix) -> R) -> R {
     bytes.withUnsafeBytes {
       var matrix = tk_matrix(

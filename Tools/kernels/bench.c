@@ -196,9 +196,16 @@ static void fill(linear *l, size_t total) {
   char *data = (char *)(uintptr_t)l->w.data;
   if (l->w.format == TK_F32)
     for (size_t i = 0; i < count * l->copies; i++) ((float *)data)[i] = noise(&state) * 0.05f;
-  else
-    // 0x2c in every byte is a small number in all the formats.
+  else {
+    // 0x2c in every byte is a small number in all the formats; four-bit codes vary.
     memset(data, 0x2c, total);
+    bool codes = l->w.format == TK_INT4_BLOCK32 || l->w.format == TK_INT4_PALETTE32;
+    for (size_t copy = 0; codes && copy < l->copies; copy++)
+      for (size_t i = 0; i < count / 2; i += 4) {
+        float value = noise(&state);
+        memcpy(data + copy * l->bytes + i, &value, sizeof value);
+      }
+  }
 }
 
 static void linears(tk_pool *pool, size_t rows, size_t n, size_t k, int format, bool cold,

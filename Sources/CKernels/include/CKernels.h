@@ -62,6 +62,24 @@ size_t tk_linear_scratch(const tk_pool *pool, size_t rows, const tk_matrix *weig
 void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weight,
                const float *bias, float *y, void *scratch);
 
+/// Scratch bytes that `tk_linear_fixed` needs.
+size_t tk_linear_fixed_scratch(const tk_pool *pool, size_t rows, const tk_matrix *weight);
+
+/// The same product where few rows meet int8 blocks or four-bit weights: activations are rounded to
+/// 16 bits against the largest of each 64 or 128 of a row, palettes to 14 bits, and sums of these
+/// are exact within as many. `Σ |x[r, k] · weight[n, k]|` may be off by 2^-16 of the largest
+/// activation and 2^-13 of the largest weight nearby in each factor. Numbers that are not finite make
+/// the row's results NaN. Other formats, more rows and sets without pairs of products: `tk_linear`.
+void tk_linear_fixed(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weight,
+                     const float *bias, float *y, void *scratch);
+
+/// Says which weights the next product with few rows reads: idle threads ask for their beginnings
+/// meanwhile. NULL for none.
+void tk_linear_expect(tk_pool *pool, const tk_matrix *weight);
+
+/// Most rows of activations that meet weights as they are stored; more meet them unpacked.
+size_t tk_linear_dot_limit(void);
+
 /// Scratch bytes that `tk_linear_half` needs.
 size_t tk_linear_half_scratch(const tk_pool *pool);
 

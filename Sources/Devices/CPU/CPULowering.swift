@@ -196,6 +196,7 @@ struct CPULowering {
     return LoweredProgram(
       graph: graph,
       steps: ordered,
+      expected: LinearStep.successors(in: ordered),
       places: places,
       offsets: offsets,
       footprint: footprint(layout),

@@ -20,7 +20,7 @@ enum CPUSteps {
     if let row = RowStepMaker(node, in: graph, rounding: rounding).make() { return row }
     let isHalf = rounding?.accumulatesInHalf ?? false
     switch node.op {
-    case .linear: return LinearStep(node, in: graph, isHalf: isHalf)
+    case .linear: return LinearStep(node, in: graph, LinearArithmetic(rounding))
     case .attention, .cachedAttention: return AttentionStep(node, in: graph)
     case .maskedAttention(let scale): return MaskedAttentionStep(node, in: graph, scale: scale)
     case .bandedAttention: return BandedAttentionStep(node, in: graph)
@@ -89,6 +89,25 @@ extension DType {
   }
 }
 
+/// How a linear layer's products are added.
+enum LinearArithmetic: Sendable {
+  /// In f32, activations as they are.
+  case exact
+  /// Few rows of activations meet quantised weights in 16-bit fixed point, all else in f32.
+  case fixed
+  /// Term by term in fp16.
+  case half
+
+  /// The processor's own, or that of a unit which rounds to fp16.
+  init(_ rounding: HalfRounding?) {
+    guard let rounding else {
+      self = .fixed
+      return
+    }
+    self = rounding.accumulatesInHalf ? .half : .exact
+  }
+}
+
 struct LinearStep: CPUStep {
   let node: Int
   private let input: Int
@@ -96,12 +115,14 @@ struct LinearStep: CPUStep {
   private let bias: Int?
   private let rows: Int
   private let weightType: TensorType
-  private let isHalf: Bool
+  private let arithmetic: LinearArithmetic
   var scratchOffset = 0
 
-  /// A step; `isHalf` says whether sums are kept in fp16.
-  init(_ node: Node, in graph: Graph, isHalf: Bool = false) {
-    self.isHalf = isHalf
+  /// Most rows that meet weights as they lie.
+  private static let mostRows = Int(tk_linear_dot_limit())
+
+  init(_ node: Node, in graph: Graph, _ arithmetic: LinearArithmetic) {
+    self.arithmetic = arithmetic
     self.node = node.id
     input = node.inputs[0]
     weight = node.inputs[1]
@@ -122,13 +143,21 @@ struct LinearStep: CPUStep {
 
   func scratchByteCount(_ pool: WorkerPool) -> Int {
     var matrix = matrix(nil)
-    return isHalf
-      ? tk_linear_half_scratch(pool.handle) : tk_linear_scratch(pool.handle, rows, &matrix)
+    return switch arithmetic {
+    case .fixed: tk_linear_fixed_scratch(pool.handle, rows, &matrix)
+    case .exact: tk_linear_scratch(pool.handle, rows, &matrix)
+    case .half: tk_linear_half_scratch(pool.handle)
+    }
   }
 
   func run(_ frame: Frame) {
     var matrix = matrix(frame.raw(weight))
-    let product = isHalf ? tk_linear_half : tk_linear
+    let product =
+      switch arithmetic {
+      case .fixed: tk_linear_fixed
+      case .exact: tk_linear
+      case .half: tk_linear_half
+      }
     product(
       frame.pool.handle,
       frame.floats(input),
@@ -138,6 +167,28 @@ struct LinearStep: CPUStep {
       frame.floats(node),
       frame.arena + scratchOffset
     )
+  }
+}
+
+extension LinearStep {
+  /// For each linear layer, by its place among the steps, the next one that reads its weights as they
+  /// lie.
+  static func successors(in steps: [any CPUStep]) -> [Int: LinearStep] {
+    let linears = steps.enumerated().compactMap { index, step in
+      (step as? LinearStep).map { (index: index, step: $0) }
+    }
+    let pairs = zip(linears, linears.dropFirst()).filter { $1.step.rows <= Self.mostRows }
+    return Dictionary(uniqueKeysWithValues: pairs.map { ($0.index, $1.step) })
+  }
+
+  /// Tells idle threads which weights are read next.
+  static func expect(_ next: LinearStep?, _ frame: Frame) {
+    guard let next else {
+      tk_linear_expect(frame.pool.handle, nil)
+      return
+    }
+    var matrix = next.matrix(frame.raw(next.weight))
+    tk_linear_expect(frame.pool.handle, &matrix)
   }
 }
 

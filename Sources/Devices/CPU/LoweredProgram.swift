@@ -15,6 +15,8 @@ enum Place: Hashable {
 struct LoweredProgram: @unchecked Sendable {
   let graph: Graph
   let steps: [any CPUStep]
+  /// For each linear layer of few rows, the next one.
+  let expected: [Int: LinearStep]
   let places: [Place?]
   /// Bytes from a node's place to its first element: views start inside other values.
   let offsets: [Int]
@@ -39,7 +41,10 @@ struct LoweredProgram: @unchecked Sendable {
       }
     }
     let frame = Frame(pointers: pointers, arena: arena, pool: pool)
-    for step in steps { step.run(frame) }
+    for (index, step) in steps.enumerated() {
+      if step is LinearStep { LinearStep.expect(expected[index], frame) }
+      step.run(frame)
+    }
     for copy in copies {
       guard let target = bindings[copy.output] else { continue }
       target.pointer.copyMemory(

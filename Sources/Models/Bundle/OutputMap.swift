@@ -21,6 +21,8 @@ final class OutputMap {
     guard let mapped, mapped != MAP_FAILED else {
       throw .unwritable(path: path, reason: systemReason())
     }
+    // Whoever reads the file next finds it in large pages.
+    madvise(mapped, byteCount, MADV_HUGEPAGE)
     pointer = mapped
   }
 

@@ -108,6 +108,21 @@ public final class SafetensorsFile: Sendable {
       }
     }
     self.positions = positions
+    for run in wholeRuns { file.expectWhole(run) }
+  }
+
+  /// Ranges of neighbouring tensors that are read whole: all but embedding tables, of which single
+  /// rows are read.
+  private var wholeRuns: [Range<Int>] {
+    var runs: [Range<Int>] = []
+    for entry in entries where !entry.name.contains("embed_tokens") {
+      if let last = runs.last, last.upperBound + 64 >= entry.range.lowerBound {
+        runs[runs.count - 1] = last.lowerBound..<entry.range.upperBound
+      } else {
+        runs.append(entry.range)
+      }
+    }
+    return runs
   }
 
   /// The tensor of a name, nil where there is none.

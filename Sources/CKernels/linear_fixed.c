@@ -1,0 +1,54 @@
+// Linear layers of quantised weights with activations in 16-bit fixed point.
+#include "kernels.h"
+
+typedef struct {
+  const tk_kernels *kernels;
+  const tk_matrix *w;
+  const float *bias;
+  char *x;  // arranged rows
+  size_t stride;
+  float *y;
+  size_t rows;
+  tk_dot_tasks tasks;
+} fixed_job;
+
+static bool is_fixed(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
+  bool blocks = w->format == TK_INT8_BLOCK32 || w->format == TK_INT4_BLOCK32 ||
+                w->format == TK_INT4_PALETTE32;
+  return blocks && rows <= TK_DOT_LIMIT && kernels->dotFixed;
+}
+
+static void dot_task(void *context, int task, int worker) {
+  (void)worker;
+  const fixed_job *job = context;
+  size_t width = job->w->rows, first, count = tk_rows_of(&job->tasks, (size_t)task, &first);
+  for (size_t r = 0; r < job->rows; r += TK_DOT_ROWS) {
+    size_t rows = job->rows - r < TK_DOT_ROWS ? job->rows - r : TK_DOT_ROWS;
+    job->kernels->dotFixed(job->x + r * job->stride, job->stride, rows, job->w, first, count,
+                           job->y + r * width + first, width);
+  }
+  for (size_t r = 0; job->bias && r < job->rows; r++) {
+    float *y = job->y + r * width + first;
+    job->kernels->rows.binary(TK_ADD, y, job->bias + first, y, count);
+  }
+}
+
+size_t tk_linear_fixed_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w) {
+  const tk_kernels *kernels = tk_pool_kernels(pool);
+  if (!is_fixed(kernels, rows, w)) return tk_linear_scratch(pool, rows, w);
+  return rows * kernels->fixedBytes(w->columns);
+}
+
+void tk_linear_fixed(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w,
+                     const float *bias, float *y, void *scratch) {
+  const tk_kernels *kernels = tk_pool_kernels(pool);
+  if (!is_fixed(kernels, rows, w)) {
+    tk_linear(pool, x, rows, w, bias, y, scratch);
+    return;
+  }
+  fixed_job job = {kernels, w, bias, scratch, kernels->fixedBytes(w->columns), y, rows,
+                   tk_divide_rows(pool, w)};
+  for (size_t r = 0; r < rows; r++)
+    kernels->arrangeFixed(w->format, x + r * w->columns, w->columns, job.x + r * job.stride);
+  tk_pool_run(pool, (int)job.tasks.count, dot_task, &job);
+}

@@ -208,8 +208,10 @@ INLINE void fixed_int4_chunk(const fixed_table *table, const int rows, const fix
 
 INLINE void fixed_int8_chunk(const int rows, const fixed_problem *p, size_t chunk,
                              const uint8_t *w, const uint8_t *scales, vec s[4]) {
+  uint64_t halves = 0;
+  memcpy(&halves, scales, CHUNK / 16);
+  four worth = halves_(&halves);
   UNROLL for (int block = 0; block < CHUNK / 32; block++) {
-    float scale = half_(scales + 2 * block);
     UNROLL for (int r = 0; r < rows; r++) {
       const char *x = p->x + (size_t)r * p->stride + chunk * CHUNK * 2 + block * 64;
       ivec sum = {0};
@@ -218,7 +220,7 @@ INLINE void fixed_int8_chunk(const int rows, const fixed_problem *p, size_t chun
                            (ivec)load((const float *)(x + 2 * i)));
       float factor;
       memcpy(&factor, p->factors + (size_t)r * p->stride + chunk * 4, 4);
-      s[r] = fma_(__builtin_convertvector(sum, vec), splat(scale * factor), s[r]);
+      s[r] = fma_(__builtin_convertvector(sum, vec), splat(worth[block] * factor), s[r]);
     }
   }
 }

@@ -32,6 +32,13 @@ const tk_kernels *tk_best(void) {
   return kernels;
 }
 
+extern const tk_pair_tiles tk_pairs_vnni;
+
+const tk_pair_tiles *tk_pairs_of(const tk_kernels *kernels) {
+  __builtin_cpu_init();
+  return kernels == &tk_avx512 && __builtin_cpu_supports("avx512vnni") ? &tk_pairs_vnni : NULL;
+}
+
 const tk_rows *tk_rows_best(void) { return &tk_best()->rows; }
 
 const tk_rows *tk_rows_named(const char *name) {

@@ -58,6 +58,24 @@ typedef struct {
   void (*accumulate)(float *y, const float *x, float a, size_t count);
 } tk_kernels;
 
+/// Tiles of 16-bit pairs, for sets whose processor adds their products in one instruction.
+typedef struct {
+  /// Rounds `count` numbers to whole ones of at most `most` against the largest, two in 32 bits;
+  /// gives what 1 is worth, NaN where a number is not finite.
+  float (*round)(const float *x, size_t count, float most, int32_t *out);
+  /// `c[i, j] (+)= aUnits[i] · bUnits[j] · Σ_k a[k, i] · b[k, j]` over pairs.
+  void (*tile)(int rows, size_t pairs, const int32_t *a, const float *aUnits, const int32_t *b,
+               const float *bUnits, float *c, size_t cStride, bool accumulate);
+} tk_pair_tiles;
+
+/// The tiles that go with a set on this processor; NULL where it has none.
+const tk_pair_tiles *tk_pairs_of(const tk_kernels *kernels);
+/// Whether a linear layer is computed from pairs.
+bool tk_pairs_fit(const tk_kernels *kernels, size_t rows, const tk_matrix *w);
+size_t tk_pairs_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w);
+void tk_pairs_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w,
+                     const float *bias, float *y, void *scratch);
+
 extern const tk_kernels tk_portable, tk_avx2, tk_avx512;
 
 /// The table in use where no pool says otherwise.

@@ -35,6 +35,7 @@ static void dot_task(void *context, int task, int worker) {
 
 size_t tk_linear_fixed_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w) {
   const tk_kernels *kernels = tk_pool_kernels(pool);
+  if (tk_pairs_fit(kernels, rows, w)) return tk_pairs_scratch(pool, rows, w);
   if (!is_fixed(kernels, rows, w)) return tk_linear_scratch(pool, rows, w);
   return rows * kernels->fixedBytes(w->columns);
 }
@@ -42,6 +43,10 @@ size_t tk_linear_fixed_scratch(const tk_pool *pool, size_t rows, const tk_matrix
 void tk_linear_fixed(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w,
                      const float *bias, float *y, void *scratch) {
   const tk_kernels *kernels = tk_pool_kernels(pool);
+  if (tk_pairs_fit(kernels, rows, w)) {
+    tk_pairs_linear(pool, x, rows, w, bias, y, scratch);
+    return;
+  }
   if (!is_fixed(kernels, rows, w)) {
     tk_linear(pool, x, rows, w, bias, y, scratch);
     return;

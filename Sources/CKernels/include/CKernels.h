@@ -65,11 +65,12 @@ void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weig
 /// Scratch bytes that `tk_linear_fixed` needs.
 size_t tk_linear_fixed_scratch(const tk_pool *pool, size_t rows, const tk_matrix *weight);
 
-/// The same product where few rows meet int8 blocks or four-bit weights: activations are rounded to
-/// 16 bits against the largest of each 64 or 128 of a row, palettes to 14 bits, and sums of these
-/// are exact within as many. `Σ |x[r, k] · weight[n, k]|` may be off by 2^-16 of the largest
-/// activation and 2^-13 of the largest weight nearby in each factor. Numbers that are not finite make
-/// the row's results NaN. Other formats, more rows and sets without pairs of products: `tk_linear`.
+/// The same product with int8 blocks or four-bit weights in fixed point, and exact sums over 64 or
+/// 128 of the depth. Few rows: activations are rounded to 16 bits against the largest of so many in a
+/// row, palettes to 14 bits against their largest entry, other weights not at all. More rows, where
+/// the processor adds pairs of 16-bit products in one instruction: activations to 14 bits, weights to
+/// 12, each against the largest of 128 in a row. Numbers that are not finite make the row's results
+/// NaN or not finite. Other formats and processors: `tk_linear`.
 void tk_linear_fixed(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weight,
                      const float *bias, float *y, void *scratch);
 

@@ -93,7 +93,7 @@ extension DType {
 enum LinearArithmetic: Sendable {
   /// In f32, activations as they are.
   case exact
-  /// Few rows of activations meet quantised weights in 16-bit fixed point, all else in f32.
+  /// Quantised weights in 16-bit fixed point, all else in f32.
   case fixed
   /// Term by term in fp16.
   case half

@@ -1,0 +1,169 @@
+// Linear layers of quantised weights with many rows: both sides rounded to 16 bits block by block of
+// the depth, tiles of exact 32-bit sums, f32 across blocks.
+#include <string.h>
+
+#include "kernels.h"
+
+// Numbers of a block are at most this large, so that sums over its depth fit 32 bits.
+enum { DEPTH = 128, PAIRS = DEPTH / 2 };
+static const float MOST_ACTIVATION = 8191, MOST_WEIGHT = 2047;
+
+// The weights of a task's columns stay packed in the second-level cache while chunks of activation
+// rows pass by.
+enum { GROUP_COLUMNS = 128, CHUNK_TILES = 7, SPLIT_ROWS = 192 };
+
+typedef struct {
+  const tk_kernels *kernels;
+  const tk_pair_tiles *tiles;
+  const float *x;
+  const tk_matrix *w;
+  const float *bias;
+  float *y;
+  size_t rows, padded;  // activation rows, and in whole tiles
+  int32_t *packed;      // [block][row tile][pair][tileRows]
+  float *units;         // [block][padded rows]
+  char *perWorker;      // scratch of one worker after another
+  size_t columnsPerTask, rowsPerTask, rowSplits;
+} pair_job;
+
+/// Scratch of one worker: rows before they are interleaved, a group's panels, their units.
+typedef struct {
+  float expanded[DEPTH];
+  int32_t rows[32][PAIRS + 16];
+  float units[GROUP_COLUMNS];
+  int32_t panels[GROUP_COLUMNS * PAIRS];
+  float edge[16 * 32];
+} worker_scratch;
+
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+static size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
+static size_t blocks_of(const tk_matrix *w) { return (w->columns + DEPTH - 1) / DEPTH; }
+static size_t padded_rows(const tk_kernels *kernels, size_t rows) {
+  return round_up(rows, (size_t)kernels->tileRows);
+}
+
+bool tk_pairs_fit(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
+  bool quantised = w->format == TK_INT8_BLOCK32 || w->format == TK_INT4_BLOCK32 ||
+                   w->format == TK_INT4_PALETTE32;
+  return quantised && rows > TK_DOT_LIMIT && tk_pairs_of(kernels);
+}
+
+size_t tk_pairs_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w) {
+  size_t padded = padded_rows(tk_pool_kernels(pool), rows);
+  size_t numbers = blocks_of(w) * padded * (PAIRS + 1);
+  return round_up(numbers * 4, 64) + (size_t)tk_pool_threads(pool) * sizeof(worker_scratch);
+}
+
+/// One tile of activation rows.
+static void round_task(void *context, int task, int worker) {
+  pair_job *job = context;
+  worker_scratch *scratch = (worker_scratch *)job->perWorker + worker;
+  size_t tileRows = (size_t)job->kernels->tileRows, depth = job->w->columns;
+  size_t first = (size_t)task * tileRows, rows = min_size(tileRows, job->rows - first);
+  for (size_t block = 0; block * DEPTH < depth; block++) {
+    size_t at = block * DEPTH, count = min_size(DEPTH, depth - at);
+    float *units = job->units + block * job->padded + first;
+    for (size_t r = 0; r < tileRows; r++) units[r] = 0;
+    for (size_t r = 0; r < rows; r++) {
+      const float *x = job->x + (first + r) * depth + at;
+      if (count < DEPTH) {
+        memset(scratch->expanded, 0, sizeof scratch->expanded);
+        x = memcpy(scratch->expanded, x, count * sizeof *x);
+      }
+      units[r] = job->tiles->round(x, DEPTH, MOST_ACTIVATION, scratch->rows[r]);
+    }
+    job->kernels->packRows((const float *)scratch->rows, PAIRS + 16, rows, PAIRS,
+                           (float *)(job->packed + (block * job->padded + first) * PAIRS));
+  }
+}
+
+/// Up to `tileColumns` weight rows of one block: `[pair][tileColumns]`.
+static void pack_panel(const pair_job *job, worker_scratch *scratch, size_t first, size_t columns,
+                       size_t at, int32_t *panel, float *units) {
+  size_t count = min_size(DEPTH, job->w->columns - at);
+  if (count < DEPTH) memset(scratch->expanded, 0, sizeof scratch->expanded);
+  for (size_t n = 0; n < columns; n++) {
+    job->kernels->expand(job->w, first + n, at, count, scratch->expanded);
+    units[n] = job->tiles->round(scratch->expanded, DEPTH, MOST_WEIGHT, scratch->rows[n]);
+  }
+  for (size_t n = columns; n < (size_t)job->kernels->tileColumns; n++) units[n] = 0;
+  job->kernels->transpose((const float *)scratch->rows, PAIRS + 16, columns, PAIRS, (float *)panel);
+}
+
+typedef struct {
+  size_t start, end;  // rows
+  size_t first, columns;
+  size_t block;
+} panel_range;
+
+static void tile_panel(const pair_job *job, panel_range at, const int32_t *panel,
+                       const float *units, float *edge) {
+  size_t tileRows = (size_t)job->kernels->tileRows, width = job->w->rows;
+  size_t tileColumns = (size_t)job->kernels->tileColumns;
+  for (size_t r = at.start; r < at.end; r += tileRows) {
+    size_t rows = min_size(tileRows, at.end - r), row = at.block * job->padded + r;
+    const int32_t *a = job->packed + row * PAIRS;
+    float *c = job->y + r * width + at.first;
+    bool whole = at.columns == tileColumns;
+    job->tiles->tile((int)rows, PAIRS, a, job->units + row, panel, units, whole ? c : edge,
+                     whole ? width : tileColumns, whole && at.block > 0);
+    for (size_t i = 0; !whole && i < rows; i++)
+      for (size_t n = 0; n < at.columns; n++)
+        c[i * width + n] = edge[i * tileColumns + n] + (at.block > 0 ? c[i * width + n] : 0);
+  }
+}
+
+static void tile_task(void *context, int task, int worker) {
+  pair_job *job = context;
+  worker_scratch *scratch = (worker_scratch *)job->perWorker + worker;
+  size_t tileColumns = (size_t)job->kernels->tileColumns;
+  size_t chunk = CHUNK_TILES * (size_t)job->kernels->tileRows;
+  size_t first = (size_t)task / job->rowSplits * job->columnsPerTask;
+  size_t start = (size_t)task % job->rowSplits * job->rowsPerTask;
+  size_t last = min_size(first + job->columnsPerTask, job->w->rows);
+  size_t end = min_size(start + job->rowsPerTask, job->rows);
+  for (size_t block = 0; block < blocks_of(job->w); block++)
+    for (size_t r = start; r < end; r += chunk)
+      for (size_t n = first; n < last; n += tileColumns) {
+        panel_range at = {r, min_size(r + chunk, end), n, min_size(tileColumns, last - n), block};
+        int32_t *panel = scratch->panels + (n - first) * PAIRS;
+        float *units = scratch->units + (n - first);
+        if (r == start) pack_panel(job, scratch, n, at.columns, block * DEPTH, panel, units);
+        tile_panel(job, at, panel, units, scratch->edge);
+      }
+  for (size_t r = start; job->bias && r < end; r++) {
+    float *y = job->y + r * job->w->rows + first;
+    job->kernels->rows.binary(TK_ADD, y, job->bias + first, y, last - first);
+  }
+}
+
+/// Columns and rows of one task: enough tasks to keep all threads busy to the end.
+static int divide(pair_job *job, size_t threads) {
+  size_t tileColumns = (size_t)job->kernels->tileColumns, columns = job->w->rows;
+  size_t share = round_up((columns + 4 * threads - 1) / (4 * threads), tileColumns);
+  job->columnsPerTask = min_size(GROUP_COLUMNS, share < 64 ? 64 : share);
+  size_t groups = (columns + job->columnsPerTask - 1) / job->columnsPerTask;
+  size_t wanted = threads > 1 && groups < 8 * threads ? 8 * threads / groups : 1;
+  size_t most = job->rows / SPLIT_ROWS ? job->rows / SPLIT_ROWS : 1;
+  size_t splits = min_size(wanted ? wanted : 1, most);
+  size_t chunk = CHUNK_TILES * (size_t)job->kernels->tileRows;
+  job->rowsPerTask = round_up((job->rows + splits - 1) / splits, chunk);
+  job->rowSplits = (job->rows + job->rowsPerTask - 1) / job->rowsPerTask;
+  return (int)(groups * job->rowSplits);
+}
+
+void tk_pairs_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w,
+                     const float *bias, float *y, void *scratch) {
+  const tk_kernels *kernels = tk_pool_kernels(pool);
+  pair_job job = {.kernels = kernels, .tiles = tk_pairs_of(kernels), .x = x, .w = w};
+  job.bias = bias;
+  job.y = y;
+  job.rows = rows;
+  job.padded = padded_rows(kernels, rows);
+  job.packed = scratch;
+  job.units = (float *)(job.packed + blocks_of(w) * job.padded * PAIRS);
+  job.perWorker = (char *)scratch + round_up(blocks_of(w) * job.padded * (PAIRS + 1) * 4, 64);
+  size_t tileRows = (size_t)kernels->tileRows;
+  tk_pool_run(pool, (int)((rows + tileRows - 1) / tileRows), round_task, &job);
+  tk_pool_run(pool, divide(&job, (size_t)tk_pool_threads(pool)), tile_task, &job);
+}

@@ -22,9 +22,11 @@ struct KernelFixedTests {
     return y
   }
 
-  /// What rounding may cost each result, beside the order of f32 sums: half a step of the largest
-  /// activation among 128 neighbours, half a step of the largest weight nearby. Few rows meet
-  /// palettes against the largest entry, more rows meet all weights against the largest of 128.
+  /// What rounding may cost each result, beside the order of f32 sums.
+  ///
+  /// Half a step of the largest activation among 128 neighbours, half a step of the largest weight
+  /// nearby. Few rows meet palettes against the largest entry, more rows meet all weights against the
+  /// largest of 128.
   private func allowance(_ x: [Float], _ rows: Int, _ weight: StoredMatrix) -> [Double] {
     let few = rows <= tk_linear_dot_limit()
     return (0..<rows * weight.rows).map { index in

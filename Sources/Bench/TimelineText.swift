@@ -9,13 +9,14 @@ enum TimelineText {
     var rows: [(program: String, unit: String, count: Int, total: Int)] = []
     for event in response.timeline.events {
       let duration = event.endNanoseconds - event.startNanoseconds
+      let program = event.kind == .compile ? "compiling" : event.program
       if let index = rows.firstIndex(where: {
-        $0.program == event.program && $0.unit == event.unit.name
+        $0.program == program && $0.unit == event.unit.name
       }) {
         rows[index].count += 1
         rows[index].total += duration
       } else {
-        rows.append((event.program, event.unit.name, 1, duration))
+        rows.append((program, event.unit.name, 1, duration))
       }
     }
     let timings = response.timings

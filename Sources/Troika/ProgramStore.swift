@@ -95,7 +95,12 @@ final class ProgramStore: @unchecked Sendable {
   /// Threads that want different programs make them at the same time; of one there is one maker.
   ///
   /// - Throws: where a unit is absent or declines an operation.
-  func program(_ key: Key) throws -> Program {
+  func program(_ key: Key) throws -> Program { try found(key).program }
+
+  /// The same, and whether it was made for this call.
+  ///
+  /// - Throws: where a unit is absent or declines an operation.
+  func found(_ key: Key) throws -> (program: Program, isNew: Bool) {
     lock.lock()
     defer { lock.unlock() }
     while true {
@@ -104,9 +109,9 @@ final class ProgramStore: @unchecked Sendable {
       if let program = programs[place] {
         order.removeAll { $0 == place }
         order.append(place)
-        return program
+        return (program, false)
       }
-      if making.insert(place).inserted { return try make(place) }
+      if making.insert(place).inserted { return (try make(place), true) }
       lock.wait()
     }
   }

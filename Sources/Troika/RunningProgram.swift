@@ -79,8 +79,9 @@ final class RunningProgram {
       do {
         launched = MonotonicClock.nanoseconds
         program = nil
-        let program = try store.program(request.key)
+        let (program, isNew) = try store.found(request.key)
         self.program = program
+        if isNew { noteCompiling(program) }
         result.outputs = try program.allocateOutputs(except: request.states)
         bindings = request.inputs.merging(request.states) { $1 }.merging(result.outputs) { $1 }
         let written = WrittenRows(of: program.graph, bindings)
@@ -92,6 +93,21 @@ final class RunningProgram {
         try moveAway(from: error)
       }
     }
+  }
+
+  /// Takes note of the time that compiling took: its unit ran nothing meanwhile.
+  private func noteCompiling(_ program: Program) {
+    let unit = program.segments.first { $0.unit != .cpu }?.unit ?? .cpu
+    result.events.append(
+      Timeline.Event(
+        unit: unit,
+        program: "\(program.graph.name) (compile)",
+        kind: .compile,
+        startNanoseconds: launched,
+        endNanoseconds: MonotonicClock.nanoseconds
+      )
+    )
+    launched = MonotonicClock.nanoseconds
   }
 
   /// Leaves the launch to itself; of what comes behind it nothing begins any more.

@@ -107,6 +107,13 @@ public struct Registry: Sendable {
     return try made.compiling(segment.unit) { try unit.compile(segment, over: source) }
   }
 
+  /// Whether a unit is a Vulkan device that computes on the processor.
+  public func isSoftware(_ name: UnitID) -> Bool {
+    guard name == .gpu, let unit = try? unit(name) else { return false }
+    let own = (unit as? FaultyUnit)?.inner ?? unit
+    return (own as? GPUUnit)?.device.kind == .software
+  }
+
   /// The health of a unit that keeps it.
   ///
   /// - Throws: `DeviceError.unavailable` where this machine has no such unit.

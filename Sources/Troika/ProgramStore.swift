@@ -188,9 +188,19 @@ final class ProgramStore: @unchecked Sendable {
     _ part: Part,
     avoiding avoided: Set<UnitID> = []
   ) throws -> Placed {
-    let placement = avoided.reduce(placement) { placement, unit in
-      placement.replacing(unit, with: UnitFailures.next(after: unit) ?? unit)
-    }
+    guard !avoided.isEmpty else { return try place(graph, part, on: .cpu, inPlaceOf: []) }
+    let next = next(graph, part, avoiding: avoided)
+    return try place(graph, part, on: next, inPlaceOf: avoided)
+  }
+
+  /// The same with one unit in place of some.
+  func place(
+    _ graph: Graph,
+    _ part: Part,
+    on next: UnitID,
+    inPlaceOf avoided: Set<UnitID>
+  ) throws -> Placed {
+    let placement = avoided.reduce(placement) { $0.replacing($1, with: next) }
     var profiles: [UnitID: UnitProfile] = [:]
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)

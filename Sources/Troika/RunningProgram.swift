@@ -165,10 +165,12 @@ final class RunningProgram {
   private func moveAway(from error: DeviceError) throws {
     let part = request.key.part
     guard store.failures.note(error, in: part), let unit = error.unit,
-      let next = UnitFailures.next(after: unit), failed.insert(unit).inserted
+      failed.insert(unit).inserted
     else { throw error }
+    let avoided = store.failures.avoided(by: part).intersection(store.placement.units)
+    let next = try store.next(request.key, avoiding: avoided)
     let name = program?.graph.name ?? error.program ?? "\(part)"
-    let subject = error.losesUnit ? "all that is placed there runs" : "runs"
+    let subject = error.losesUnit ? "all that is placed there leaves it, this part runs" : "runs"
     result.warnings.append(
       "\(unit): \(name) failed (\(error.reason)); \(subject) on the \(next) from here on"
     )

@@ -35,6 +35,10 @@ enum ResponseJSON {
       ("encodeNs", .integer(timings.encodeNanoseconds)),
       ("prefillNs", .integer(timings.prefillNanoseconds)),
       ("firstTokenNs", .integer(timings.firstTokenNanoseconds)),
+      (
+        "planned",
+        .object(fields: response.memory.items.map { ($0.name, .integer($0.byteCount)) })
+      ),
       ("decodeNs", .integer(timings.decodeNanoseconds)),
       ("totalNs", .integer(timings.totalNanoseconds)),
     ])

@@ -45,6 +45,10 @@ enum TimelineText {
       "memory: \(response.plannedByteCount >> 20) MiB planned, "
         + "\(HostMachine.peakResidentByteCount >> 20) MiB resident at most"
     )
+    let items = response.memory.items.filter { $0.byteCount >= 1 << 20 }
+    lines.append(
+      "planned: " + items.map { "\($0.name) \($0.byteCount >> 20)" }.joined(separator: ", ")
+    )
     return lines.joined(separator: "\n")
   }
 

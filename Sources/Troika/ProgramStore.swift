@@ -164,13 +164,17 @@ final class ProgramStore: @unchecked Sendable {
       ? .f16 : .f32
   }
 
-  /// Bytes that the plans of all programs so far predict, with some rows of the embedding tables and
-  /// the features of some soft tokens.
-  func plannedByteCount(rows: Int, softTokens: Int) -> Int {
+  /// Adds what the plans of all programs so far predict, with some rows of the embedding tables and the
+  /// features of some soft tokens.
+  func addPlans(to memory: inout PlannedMemory, rows: Int, softTokens: Int) {
     lock.lock()
     defer { lock.unlock() }
-    return forecast.byteCount + forecast.tableByteCount(rows: rows)
-      + forecast.featureByteCount(tokens: softTokens)
+    memory.add("weights", forecast.weightByteCount)
+    memory.add("converted weights", forecast.convertedByteCount)
+    memory.add("intermediate results", forecast.arenaByteCount)
+    memory.add("values", forecast.bindingByteCount)
+    memory.add("features", forecast.featureByteCount(tokens: softTokens))
+    memory.add("tables", forecast.tableByteCount(rows: rows))
   }
 
   /// What was sent away so far, one entry for each operation of each program.

@@ -124,6 +124,7 @@ import Testing
         ["place", "search", "--simulate", "mac-studio", "--units", "npu", "--synthetic", "e2b"],
         65
       ),
+      (["calibrate", "--model", GoldenFolder.model, "--media-every", "1"], 64),
       (["calibrate"], 64), (["calibrate", "--published", "/nowhere.json"], 65),
     ]
     for (words, code) in cases {
@@ -162,7 +163,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: path) }
     let measured = try document([
       "calibrate", "--model", GoldenFolder.model, "--units", "cpu,neuralEngine", "--threads", "1",
-      "--repeat", "1", "--validate", "2", "--out", path,
+      "--repeat", "1", "--validate", "2", "--media-every", "2", "--out", path,
     ])
     #expect((measured["placements"] as? [Any])?.count == 2)
     let profile = try #require(measured["profile"] as? [String: Any])

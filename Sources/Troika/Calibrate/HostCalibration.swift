@@ -36,12 +36,15 @@ public struct HostCalibration: Sendable {
   ///
   /// - Parameters:
   ///   - placements: how many random placements the profile is held to; 0 for none.
+  ///   - mediaEvery: of their requests one in so many has a picture, and another one a sound; 0 for
+  ///     none.
   ///   - seed: which.
   ///   - progress: called with the share that is done.
   /// - Returns: the profile, and how well it predicts the placements.
   /// - Throws: where a unit is not available or a program fails.
   public func run(
     placements: Int = 0,
+    mediaEvery: Int = 8,
     seed: UInt64 = 1,
     _ progress: (Double) -> Void = { _ in }
   ) throws -> (profile: DeviceProfile, validation: HostValidation?) {
@@ -55,6 +58,7 @@ public struct HostCalibration: Sendable {
         units: units,
         threads: threads,
         count: placements,
+        mediaEvery: mediaEvery,
         seed: seed
       ) : nil
     for round in 0...repeats {

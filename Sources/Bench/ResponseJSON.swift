@@ -21,9 +21,24 @@ enum ResponseJSON {
     ]
   }
 
+  /// Where the parts ran, and why there where `auto` chose it.
+  static func placement(
+    _ placement: Placement,
+    _ automatic: AutoPlacement?
+  ) -> [(String, JSONValue)] {
+    [
+      ("placement", .string("\(placement)")),
+      ("placementReason", automatic.map { .string($0.reason) } ?? .null),
+    ]
+  }
+
   private static func memory(_ response: Response) -> JSONValue {
     .object(fields: [
       ("plannedBytes", .integer(response.plannedByteCount)),
+      (
+        "planned",
+        .object(fields: response.memory.items.map { ($0.name, .integer($0.byteCount)) })
+      ),
       ("peakResidentBytes", .integer(HostMachine.peakResidentByteCount)),
     ])
   }
@@ -35,10 +50,6 @@ enum ResponseJSON {
       ("encodeNs", .integer(timings.encodeNanoseconds)),
       ("prefillNs", .integer(timings.prefillNanoseconds)),
       ("firstTokenNs", .integer(timings.firstTokenNanoseconds)),
-      (
-        "planned",
-        .object(fields: response.memory.items.map { ($0.name, .integer($0.byteCount)) })
-      ),
       ("decodeNs", .integer(timings.decodeNanoseconds)),
       ("totalNs", .integer(timings.totalNanoseconds)),
     ])

@@ -52,6 +52,11 @@ enum TimelineText {
     return lines.joined(separator: "\n")
   }
 
+  /// Where the parts ran, and why there where `auto` chose it.
+  static func placement(_ placement: Placement, _ automatic: AutoPlacement?) -> String {
+    "placement: \(placement)" + (automatic.map { " (auto: \($0.reason))" } ?? "")
+  }
+
   /// Operations that ran elsewhere than placed, counted by rule.
   static func fallbacks(_ all: [Fallback]) -> [String] {
     let groups = Dictionary(grouping: all) { [$0.wanted.name, $0.reason] }

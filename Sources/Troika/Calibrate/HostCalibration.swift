@@ -76,7 +76,7 @@ public struct HostCalibration: Sendable {
     _ measured: [MeasuredProgram],
     _ registry: Registry
   ) throws -> DeviceProfile {
-    var profile = DeviceProfile(name: "host", summary: summary(registry))
+    var profile = DeviceProfile(name: "host", summary: Self.summary(threads: threads))
     profile.processors = ProcessInfo.processInfo.activeProcessorCount
     profile.convertsWeights = true
     profile.modelError = 0.03
@@ -95,7 +95,8 @@ public struct HostCalibration: Sendable {
     return profile
   }
 
-  private func summary(_ registry: Registry) -> String {
+  /// What a profile says of the machine it is of: one measured here is known by it.
+  static func summary(threads: Int) -> String {
     let machine = HostMachine.current()
     let count = ProcessInfo.processInfo.activeProcessorCount
     return "\(machine.processor), \(count) processors, \(threads) threads a unit"

@@ -11,8 +11,12 @@ import Testing
 @Suite struct AutoPlacementTests {
   /// A profile whose engine takes so many times as long as its processor, every figure known within a
   /// share.
-  private static func profile(engine factor: Double, within share: Double = 0.02) -> DeviceProfile {
-    var profile = DeviceProfile(name: "host", summary: HostCalibration.summary(threads: 1))
+  private static func profile(
+    engine factor: Double,
+    within share: Double = 0.02
+  ) throws -> DeviceProfile {
+    let model = try ModelFolder(path: GoldenFolder.model).model
+    var profile = DeviceProfile(name: "host", summary: HostCalibration.summary(threads: 1, model))
     profile.modelError = share
     func unit(_ factor: Double, isFixed: Bool) -> DeviceProfile.Unit {
       var unit = DeviceProfile.Unit()
@@ -77,9 +81,9 @@ import Testing
   }
 
   @Test func withoutAProfileOfThisMachineItIsTheProcessor() throws {
-    var foreign = Self.profile(engine: 0.1)
+    var foreign = try Self.profile(engine: 0.1)
     foreign.summary = "another processor, 64 processors, 64 threads a unit"
-    var lacking = Self.profile(engine: 0.1)
+    var lacking = try Self.profile(engine: 0.1)
     lacking.units[.cpu] = nil
     let cases: [(String?, String)] = [
       (nil, "not measured"), ("", "auto-"), ("{", "auto-"), ("[1, 2]", "auto-"),
@@ -94,15 +98,24 @@ import Testing
     }
   }
 
+  @Test func aProfileOfOtherWeightsIsNotAskedAboutThese() throws {
+    var profile = try Self.profile(engine: 0.1)
+    let rate = Figure(1e9, .measured, source: "test")
+    profile.units[.cpu]?.products = [.init(weights: .f16, rows: 1, flopsPerSecond: rate)]
+    let auto = try Self.chosen(Self.text(profile))
+    #expect(auto.placement == Placement())
+    #expect(auto.reason.contains("not measured with weights of "), "\(auto.reason)")
+  }
+
   @Test func otherThreadsAreAnotherMachine() throws {
     let auto = try Self.chosen(Self.text(Self.profile(engine: 0.1))) { $0.threads = 2 }
     #expect(auto.placement == Placement())
-    #expect(auto.reason.contains("1 threads a unit, this is"))
+    #expect(auto.reason.contains("1 threads a unit"))
   }
 
   @Test func aUnitThatIsNotHereIsLeftOut() throws {
-    var profile = Self.profile(engine: 10)
-    profile.units[.gpu] = Self.profile(engine: 0.1).units[.neuralEngine]
+    var profile = try Self.profile(engine: 10)
+    profile.units[.gpu] = try Self.profile(engine: 0.1).units[.neuralEngine]
     let auto = try Self.chosen(Self.text(profile)) { $0.gpu.device = "no such device" }
     #expect(auto.placement == Placement())
   }

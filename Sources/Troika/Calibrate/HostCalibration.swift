@@ -76,7 +76,7 @@ public struct HostCalibration: Sendable {
     _ measured: [MeasuredProgram],
     _ registry: Registry
   ) throws -> DeviceProfile {
-    var profile = DeviceProfile(name: "host", summary: Self.summary(threads: threads))
+    var profile = DeviceProfile(name: "host", summary: Self.summary(threads: threads, folder.model))
     profile.processors = ProcessInfo.processInfo.activeProcessorCount
     profile.convertsWeights = true
     profile.modelError = 0.03
@@ -95,10 +95,12 @@ public struct HostCalibration: Sendable {
     return profile
   }
 
-  /// What a profile says of the machine it is of: one measured here is known by it.
-  static func summary(threads: Int) -> String {
+  /// What a profile says of the machine it is of, and of the model that it was measured with: one
+  /// measured here with models of this size is known by it.
+  static func summary(threads: Int, _ model: Gemma4) -> String {
     let machine = HostMachine.current()
     let count = ProcessInfo.processInfo.activeProcessorCount
-    return "\(machine.processor), \(count) processors, \(threads) threads a unit"
+    return "\(machine.processor), \(count) processors, \(threads) threads a unit, "
+      + "a decoder of width \(model.configuration.text.hiddenSize)"
   }
 }

@@ -55,7 +55,7 @@ public struct AutoPlacement: Hashable, Sendable {
     }
     let profile = try ProfileFile.read(path: path)
     let threads = options.threads ?? ProcessInfo.processInfo.activeProcessorCount
-    let here = HostCalibration.summary(threads: threads)
+    let here = HostCalibration.summary(threads: threads, planned.model)
     guard profile.summary == here else {
       return AutoPlacement(cpu: "\(path) is of \(profile.summary), this is \(here)")
     }
@@ -74,6 +74,9 @@ public struct AutoPlacement: Hashable, Sendable {
       sharedLayers: options.sharedLayers,
       batches: options.batches
     )
+    if let format = try simulator.formats(request).first(where: { !profile.rates($0, on: units) }) {
+      return AutoPlacement(cpu: "\(path) was not measured with weights of \(format.rawValue)")
+    }
     let best = try PlacementSearch(simulator, request, units: units, .ttft).run().best
     let cpu = try simulator.simulate(request, Placement())
     return choice(best, over: cpu)
@@ -86,11 +89,12 @@ public struct AutoPlacement: Hashable, Sendable {
     if best.placement.isProcessorAlone {
       return AutoPlacement(cpu: "predicted fastest, \(text(cpu.whole)) for \(asked)")
     }
-    let other = "\(text(best.whole)) with \(best.placement)"
     guard best.whole.high < cpu.whole.low else {
-      return AutoPlacement(cpu: "\(own), not distinguishable from \(other), for \(asked)")
+      let other = text(best.whole)
+      return AutoPlacement(cpu: "\(own), not distinguishable from the best, \(other), for \(asked)")
     }
-    return AutoPlacement(best.placement, "predicted \(text(best.whole)), \(own), for \(asked)")
+    let placement = Placement(rules: best.placement.rules.filter { $0.unit != .cpu })
+    return AutoPlacement(placement, "predicted \(text(best.whole)), \(own), for \(asked)")
   }
 
   private static func text(_ time: Estimate) -> String {
@@ -108,6 +112,29 @@ public struct AutoPlacement: Hashable, Sendable {
     return profile.units.keys.sorted { $0.name < $1.name }.filter { unit in
       unit != .reference && unit != .null && (try? registry.unit(unit)) != nil
     }
+  }
+}
+
+extension DeviceProfile {
+  /// Whether units that are rated by weight formats are rated for one.
+  fileprivate func rates(_ format: DType, on units: [UnitID]) -> Bool {
+    units.allSatisfy { unit in
+      let products = self.units[unit]?.products ?? []
+      return products.isEmpty || products.contains { $0.weights == format }
+    }
+  }
+}
+
+extension DeviceSimulator {
+  /// The weight formats of a request's programs, by name.
+  ///
+  /// - Throws: where a program cannot be traced.
+  fileprivate func formats(_ request: RequestShape) throws -> [DType] {
+    let programs = try programs(Placement())
+    let products = try programs.keys(request, nil).flatMap { key in
+      try programs.work(key).runs.flatMap(\.work.products)
+    }
+    return Set(products.compactMap(\.weights)).sorted { $0.rawValue < $1.rawValue }
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 public import Graph
 
 /// The units of this machine by name.
@@ -127,15 +128,15 @@ public struct Registry: Sendable {
 /// Units made so far.
 private final class UnitCache: Sendable {
   private let units = Protected<[UnitID: any ComputeUnit]>([:])
-  private let compilers = Protected<[UnitID: Protected<Void>]>([:])
+  private let compilers = Protected<[UnitID: NSLock]>([:])
 
   func compiling<Result>(_ name: UnitID, _ body: () throws -> Result) rethrows -> Result {
     let compiler = compilers.update { compilers in
-      let compiler = compilers[name] ?? Protected(())
+      let compiler = compilers[name] ?? NSLock()
       compilers[name] = compiler
       return compiler
     }
-    return try compiler.update { _ in try body() }
+    return try compiler.withLock(body)
   }
 
   func unit(

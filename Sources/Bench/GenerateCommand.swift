@@ -47,6 +47,7 @@ enum GenerateCommand: Command {
     let profile = try arguments["simulate"].map { try KnownProfiles.profile($0) }
     try profile?.check(PlacementOptions(arguments).file.placement)
     let (troika, automatic) = try await load(options, simulates: profile != nil)
+    if let automatic { try profile?.check(automatic.placement) }
     for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     let response = try await answer(request, troika, streams: !isJSON)

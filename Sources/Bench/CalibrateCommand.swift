@@ -20,6 +20,8 @@ enum CalibrateCommand: Command {
       --threads N         worker threads of each unit (all processors)
       --repeat N          samples of each program and request (5)
       --validate N        random placements to hold the profile to (0)
+      --media-every N     of their requests one in N has a picture and another one a sound (8);
+                          0 for none
       --seed N            which (1)
       --out F             the profile's file (\(KnownProfiles.hostPath))
 
@@ -39,7 +41,10 @@ enum CalibrateCommand: Command {
   static func start(_ words: [String]) async throws -> ExitCode {
     let arguments = try Arguments(
       words,
-      valued: ["published", "out", "model", "units", "threads", "repeat", "validate", "seed"],
+      valued: [
+        "published", "out", "model", "units", "threads", "repeat", "validate", "media-every",
+        "seed",
+      ],
       repeated: [],
       switches: ["refit", "json"]
     )
@@ -69,6 +74,7 @@ enum CalibrateCommand: Command {
     )
     let result = try calibration.run(
       placements: try arguments.integer("validate", in: 0...10_000) ?? 0,
+      mediaEvery: try mediaEvery(arguments),
       seed: UInt64(try arguments.integer("seed", in: 0...Int(Int32.max)) ?? 1)
     ) { ProgressLine.show("measuring", share: $0) }
     ProgressLine.clear()
@@ -86,6 +92,14 @@ enum CalibrateCommand: Command {
       Output.note("written to \(path)")
     }
     return .done
+  }
+
+  private static func mediaEvery(_ arguments: Arguments) throws -> Int {
+    let every = try arguments.integer("media-every", in: 0...10_000) ?? 8
+    guard every != 1 else {
+      throw UsageError("--media-every: expected 0, or 2 and more, got '1'")
+    }
+    return every
   }
 
   // MARK: - Published rows

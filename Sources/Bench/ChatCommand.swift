@@ -34,7 +34,7 @@ enum ChatCommand: Command {
     }
     if arguments.has("json") { throw UsageError("--json: not an option of this command") }
     let options = RequestOptions(arguments: arguments)
-    let troika = try await options.loadModel()
+    let troika = try await options.loadModel().troika
     for warning in troika.warnings { Output.warning(warning) }
     let interrupt = Interrupt()
     let turn = CurrentTurn()

@@ -46,21 +46,28 @@ enum GenerateCommand: Command {
     )
     let profile = try arguments["simulate"].map { try KnownProfiles.profile($0) }
     try profile?.check(PlacementOptions(arguments).file.placement)
-    let troika = try await load(options, simulates: profile != nil)
+    let (troika, automatic) = try await load(options, simulates: profile != nil)
+    if let automatic { try profile?.check(automatic.placement) }
     for warning in troika.warnings { Output.warning(warning) }
     let isJSON = arguments.has("json")
     let response = try await answer(request, troika, streams: !isJSON)
     for warning in response.warnings { Output.warning(warning) }
-    let simulation = try profile.map { try simulate(response, troika.folder, arguments, on: $0) }
+    let simulation = try profile.map {
+      try simulate(response, troika.folder, arguments, automatic?.placement, on: $0)
+    }
     if isJSON {
       let fields = simulation.map { [("simulated", SimulationJSON.value($0))] } ?? []
-      let document = JSONValue.object(fields: ResponseJSON.fields(response) + fields)
+      let document = JSONValue.object(
+        fields: ResponseJSON.fields(response)
+          + ResponseJSON.placement(troika.placement, automatic) + fields
+      )
       Output.line(document.text(.compact, sortingKeys: false))
     } else {
       Output.write("\n")
       if arguments.has("timeline") {
         Output.note(TimelineText.summary(response))
         OverlapText.lines(response.overlap).forEach { Output.note($0) }
+        Output.note(TimelineText.placement(troika.placement, automatic))
         TimelineText.fallbacks(troika.fallbacks).forEach { Output.note($0) }
       }
       if let simulation { SimulationText.lines(simulation).forEach { Output.note($0) } }
@@ -73,7 +80,10 @@ enum GenerateCommand: Command {
   }
 
   /// Loads the model; a GPU that is only simulated need not be here.
-  private static func load(_ options: RequestOptions, simulates: Bool) async throws -> Troika {
+  private static func load(
+    _ options: RequestOptions,
+    simulates: Bool
+  ) async throws -> (troika: Troika, automatic: AutoPlacement?) {
     do {
       return try await options.loadModel()
     } catch DeviceError.unavailable(let unit, _) where simulates && unit == UnitID.gpu.name {
@@ -87,6 +97,7 @@ enum GenerateCommand: Command {
     _ response: Response,
     _ folder: ModelFolder,
     _ arguments: Arguments,
+    _ automatic: Placement?,
     on profile: DeviceProfile
   ) throws -> Simulation {
     let placement = try PlacementOptions(arguments)
@@ -100,7 +111,9 @@ enum GenerateCommand: Command {
     )
     var shape = response.shape
     shape.maxTokens = max(1, response.tokens.count)
-    return try placement.locating { try simulator.simulate(shape, placement.file.placement) }
+    return try placement.locating {
+      try simulator.simulate(shape, automatic ?? placement.file.placement)
+    }
   }
 
   /// Answers with progress on a terminal; Ctrl-C ends the answer early.

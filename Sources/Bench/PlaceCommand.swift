@@ -168,7 +168,8 @@ enum PlaceCommand: Command {
     let folder = try ModelFolder(path: try arguments.required("model"))
     let loads = try names.map { name in
       let options = try PlacementOptions(arguments, placement: name)
-      return try options.load { folder.model.configuration.text }
+      let load = try options.load { folder.model.configuration.text }
+      return options.settled(load, PlannedModel(folder)).options
     }
     defer { ProgressLine.clear() }
     return try PlacementMeasurement(

@@ -26,7 +26,7 @@ enum PlaceText {
         lines.append(TimelineText.pad(name, 25) + row)
       }
     }
-    return lines + [""] + verdicts(entries)
+    return lines + [""] + verdicts(entries) + AssumptionText.lines(entries.map(\.simulation))
   }
 
   /// Which of two is faster, where anybody can tell.
@@ -75,6 +75,7 @@ enum PlaceText {
         : "            optimal: \(result.valued) of \(result.combinations) valued, others ruled "
           + "out, \(Format.fixed(result.seconds, 2)) s"
     )
+    lines += AssumptionText.lines([result.best])
     guard let second = result.second else { return lines }
     lines += ["", "runner-up"]
     lines += PlanText.wrapped("            ", "\(second.placement)", separator: ",")

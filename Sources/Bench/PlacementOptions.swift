@@ -16,10 +16,12 @@ struct PlacementOptions {
 
   static let help = """
       --model DIR         bundle or checkpoint folder in Hugging Face format
-      --placement P       a unit for all: cpu (default), reference, gpu, gpu:emulated,
-                          neuralEngine; mission; KEY=UNIT,… with keys vision, audio, embed,
-                          chunks, chunkN, prefill, decode, prefill.chunkN, head, or a glob
-                          over operations; or a file: FILE.json, or any other path
+      --placement P       auto (default): what is predicted fastest here, cpu where the machine
+                          is not measured (see calibrate); a unit for all: cpu, reference,
+                          gpu, gpu:emulated, neuralEngine; mission; KEY=UNIT,… with keys
+                          vision, audio, embed, chunks, chunkN, prefill, decode,
+                          prefill.chunkN, head, or a glob over operations; or a file:
+                          FILE.json, or any other path
       --engine K=V,…      switches of the neural engine: accumulate=f16|f32, flush=on|off,
                           program-bytes=N|none, layers=N|none
       --gpu NAME|INDEX    the Vulkan device (the best there is; see devices)
@@ -36,6 +38,8 @@ struct PlacementOptions {
   let arguments: Arguments
   /// The placement with what its file says.
   let file: PlacementFile
+  /// Whether the placement is left to this machine's profile.
+  let isAutomatic: Bool
 
   /// Reads the placement, from a file where the value names one.
   ///
@@ -46,6 +50,7 @@ struct PlacementOptions {
   init(_ arguments: Arguments, placement given: String? = nil) throws {
     self.arguments = arguments
     let text = given ?? arguments["placement"] ?? "auto"
+    isAutomatic = text == "auto"
     file =
       Self.isFile(text)
       ? try PlacementFile(path: text) : PlacementFile(try Placement(parsing: text))
@@ -88,6 +93,18 @@ struct PlacementOptions {
     return (try opened ?? ModelFolder(path: path), options)
   }
 
+  /// The same with the placement that `auto` stands for, where that is asked for.
+  func settled(
+    _ options: Troika.LoadOptions,
+    _ planned: PlannedModel
+  ) -> (options: Troika.LoadOptions, automatic: AutoPlacement?) {
+    guard isAutomatic else { return (options, nil) }
+    var options = options
+    let automatic = AutoPlacement(planned, options)
+    options.placement = automatic.placement
+    return (options, automatic)
+  }
+
   /// Does what checks the placement against a model; errors about it name its file and key.
   func locating<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch { throw file.located(error) }
@@ -99,20 +116,21 @@ struct PlacementOptions {
   ///   - faults: what is made to fail.
   ///   - overlaps: whether media are encoded while tokens in front of them are run.
   ///   - standIn: the unit that takes the place of `gpu`; nil for none.
-  /// - Returns: the model.
+  /// - Returns: the model, and what `auto` stood for where that was asked for.
   /// - Throws: where it cannot be loaded.
   func loadModel(
     faults: FaultPlan = FaultPlan(),
     overlaps: Bool = true,
     gpuStandIn standIn: UnitID? = nil
-  ) async throws -> Troika {
-    var (folder, options) = try open()
+  ) async throws -> (troika: Troika, automatic: AutoPlacement?) {
+    let (folder, opened) = try open()
+    var (options, automatic) = settled(opened, PlannedModel(folder))
     options.faults = faults
     options.overlaps = overlaps
     if let standIn { options.placement = options.placement.replacing(.gpu, with: standIn) }
     if options.placement.units.contains(.gpu) { Options.announce(options.gpu) }
     do {
-      return try await Troika.load(folder: folder, options: options)
+      return (try await Troika.load(folder: folder, options: options), automatic)
     } catch {
       throw file.located(error)
     }

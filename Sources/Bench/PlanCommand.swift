@@ -43,20 +43,25 @@ enum PlanCommand: Command {
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let requirements = try requirements(arguments)
     let options = try PlacementOptions(arguments)
-    let (planned, load) = try planned(arguments, options)
+    let (planned, given) = try planned(arguments, options)
+    let (load, automatic) = options.settled(given, planned)
     let report = try options.locating { try PlanReport(planned, load) }
     let machine = HostMachine.current().memoryByteCount
     let memory = report.memory.warning(machineByteCount: machine)
     for warning in report.warnings + (memory.map { [$0] } ?? []) { Output.warning(warning) }
-    let simulation = try predicted(arguments, options)
+    let simulation = try predicted(arguments, options, load.placement)
     let health = arguments.has("health") ? try await health(arguments, load) : nil
     if arguments.has("json") {
       var fields = PlanJSON.fields(report)
+      if let automatic { fields.append(("placementReason", .string(automatic.reason))) }
       if let health { fields.append(("health", HealthText.json(health))) }
       if let simulation { fields.append(("predicted", SimulationJSON.value(simulation))) }
       Output.line(JSONValue.object(fields: fields).text(.indented, sortingKeys: false))
     } else {
       PlanText.lines(report).forEach { Output.line($0) }
+      if let automatic {
+        PlanText.wrapped("auto      ", automatic.reason).forEach { Output.line($0) }
+      }
       if let health { HealthText.table(health).forEach { Output.line($0) } }
       if let simulation { ([""] + SimulationText.lines(simulation)).forEach { Output.line($0) } }
     }
@@ -77,12 +82,13 @@ enum PlanCommand: Command {
   /// What the request takes on a device, where one is named.
   private static func predicted(
     _ arguments: Arguments,
-    _ options: PlacementOptions
+    _ options: PlacementOptions,
+    _ placement: Placement
   ) throws -> Simulation? {
     guard arguments["profile"] != nil else { return nil }
     let simulated = try SimulationOptions(arguments)
     return try options.locating {
-      try simulated.simulator().simulate(simulated.request(), options.file.placement)
+      try simulated.simulator().simulate(simulated.request(), placement)
     }
   }
 

@@ -56,9 +56,11 @@ struct RequestOptions {
   /// Loads the model, cuts checked against it.
   ///
   /// - Parameter standIn: the unit that takes the place of `gpu`; nil for none.
-  /// - Returns: the model.
+  /// - Returns: the model, and what `auto` stood for where that was asked for.
   /// - Throws: where it cannot be loaded.
-  func loadModel(gpuStandIn standIn: UnitID? = nil) async throws -> Troika {
+  func loadModel(
+    gpuStandIn standIn: UnitID? = nil
+  ) async throws -> (troika: Troika, automatic: AutoPlacement?) {
     try Options.kernels(arguments)
     return try await PlacementOptions(arguments).loadModel(
       faults: try faults(),

@@ -21,9 +21,24 @@ enum ResponseJSON {
     ]
   }
 
+  /// Where the parts ran, and why there where `auto` chose it.
+  static func placement(
+    _ placement: Placement,
+    _ automatic: AutoPlacement?
+  ) -> [(String, JSONValue)] {
+    [
+      ("placement", .string("\(placement)")),
+      ("placementReason", automatic.map { .string($0.reason) } ?? .null),
+    ]
+  }
+
   private static func memory(_ response: Response) -> JSONValue {
     .object(fields: [
       ("plannedBytes", .integer(response.plannedByteCount)),
+      (
+        "planned",
+        .object(fields: response.memory.items.map { ($0.name, .integer($0.byteCount)) })
+      ),
       ("peakResidentBytes", .integer(HostMachine.peakResidentByteCount)),
     ])
   }

@@ -35,6 +35,18 @@ enum SimulationJSON {
       ("energyJoules", simulation.joules.map(estimate) ?? .null),
       ("peakBytes", .integer(simulation.peakByteCount)),
       ("warnings", .array(simulation.warnings.map { .string($0) })),
+      (
+        "assumed",
+        .array(
+          simulation.assumptions.map { assumption in
+            .object(fields: [
+              ("unit", .string(assumption.unit.name)),
+              ("figures", .array(assumption.figures.map { .string($0) })),
+              ("share", .number(assumption.share)), ("watts", .bool(assumption.assumesWatts)),
+            ])
+          }
+        )
+      ),
       ("coldNs", .integer(simulation.coldNanoseconds)),
       ("serialNs", .integer(simulation.serialNanoseconds)),
       (

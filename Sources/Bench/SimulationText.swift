@@ -58,6 +58,7 @@ enum SimulationText {
       let seconds = Format.fixed(Double(simulation.coldNanoseconds) / 1e9, 1)
       lines.append("first time    \(seconds) s more to load and compile")
     }
+    lines += AssumptionText.lines([simulation])
     let timeline = simulation.timeline
     for unit in timeline.units where timeline.busyNanoseconds(of: unit) > 0 {
       lines.append(

@@ -9,13 +9,14 @@ enum TimelineText {
     var rows: [(program: String, unit: String, count: Int, total: Int)] = []
     for event in response.timeline.events {
       let duration = event.endNanoseconds - event.startNanoseconds
+      let program = event.kind == .compile ? "compiling" : event.program
       if let index = rows.firstIndex(where: {
-        $0.program == event.program && $0.unit == event.unit.name
+        $0.program == program && $0.unit == event.unit.name
       }) {
         rows[index].count += 1
         rows[index].total += duration
       } else {
-        rows.append((event.program, event.unit.name, 1, duration))
+        rows.append((program, event.unit.name, 1, duration))
       }
     }
     let timings = response.timings
@@ -44,7 +45,16 @@ enum TimelineText {
       "memory: \(response.plannedByteCount >> 20) MiB planned, "
         + "\(HostMachine.peakResidentByteCount >> 20) MiB resident at most"
     )
+    let items = response.memory.items.filter { $0.byteCount >= 1 << 20 }
+    lines.append(
+      "planned: " + items.map { "\($0.name) \($0.byteCount >> 20)" }.joined(separator: ", ")
+    )
     return lines.joined(separator: "\n")
+  }
+
+  /// Where the parts ran, and why there where `auto` chose it.
+  static func placement(_ placement: Placement, _ automatic: AutoPlacement?) -> String {
+    "placement: \(placement)" + (automatic.map { " (auto: \($0.reason))" } ?? "")
   }
 
   /// Operations that ran elsewhere than placed, counted by rule.

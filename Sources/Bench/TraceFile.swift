@@ -12,15 +12,20 @@ enum TraceFile {
     try write([(name, timeline)], to: path)
   }
 
-  /// Writes timelines side by side, each as a process of its own.
+  /// Writes timelines side by side, each as a process of its own; events go to the file as they are
+  /// made, whatever there are of them.
   static func write(_ parts: [Part], to path: String) throws {
-    let events = parts.enumerated().flatMap { index, part in
-      Lanes(part.timeline, process: index + 1).events(named: part.name)
+    try FileOutput.write(to: path) { file in
+      var isFirst = true
+      try file.append(#"{"traceEvents":["#)
+      for (index, part) in parts.enumerated() {
+        try Lanes(part.timeline, process: index + 1).events(named: part.name) { event in
+          try file.append((isFirst ? "" : ",") + event.text(.compact, sortingKeys: false))
+          isFirst = false
+        }
+      }
+      try file.append(#"],"displayTimeUnit":"ms"}"#)
     }
-    let document = JSONValue.object(fields: [
-      ("traceEvents", .array(events)), ("displayTimeUnit", "ms"),
-    ])
-    try FileOutput.write(document.text(.compact, sortingKeys: false), to: path)
   }
 }
 
@@ -38,16 +43,19 @@ private struct Lanes {
     )
   }
 
-  func events(named name: String) -> [JSONValue] {
-    var events = [metadata("process_name", lane: 0, name)]
-    for unit in timeline.units {
-      events.append(metadata("thread_name", lane: lane(unit), unit.name))
+  /// Hands over the events one by one; idle time without what is drawn as compiling.
+  func events(named name: String, _ body: (JSONValue) throws -> Void) throws {
+    let units = timeline.units
+    let positions = timeline.positions
+    try body(metadata("process_name", lane: 0, name))
+    for unit in units { try body(metadata("thread_name", lane: lane(unit), unit.name)) }
+    for event in timeline.events { try body(slice(event)) }
+    for unit in units {
+      try timeline.forEachIdle(of: unit, positions) { stretch in
+        if stretch.cause != .compiling { try body(idle(stretch, on: unit)) }
+      }
     }
-    events += timeline.events.map(slice)
-    for unit in timeline.units {
-      events += timeline.idle(of: unit).map { idle($0, on: unit) }
-    }
-    return events + arrows()
+    try arrows(positions, body)
   }
 
   private func lane(_ unit: UnitID) -> Int { lanes[unit] ?? 0 }
@@ -83,20 +91,20 @@ private struct Lanes {
 
   /// A pair of flow events for each wait across lanes: from the end of one slice to the start of the
   /// other.
-  private func arrows() -> [JSONValue] {
-    var byTask: [Int: Timeline.Event] = [:]
+  private func arrows(
+    _ positions: TaskPositions,
+    _ body: (JSONValue) throws -> Void
+  ) throws {
+    var id = process * 1_000_000_000
     for event in timeline.events {
-      if let task = event.task { byTask[task] = event }
-    }
-    var arrows: [JSONValue] = []
-    for event in timeline.events {
-      for earlier in event.after.compactMap({ byTask[$0] }) where earlier.unit != event.unit {
-        let id = process * 1_000_000_000 + arrows.count / 2 + 1
-        arrows.append(arrow("s", earlier.unit, at: Self.lastInstant(earlier), id: id))
-        arrows.append(arrow("f", event.unit, at: event.startNanoseconds, id: id))
+      for position in event.after.compactMap({ positions[$0] }) {
+        let earlier = timeline.events[position]
+        guard earlier.unit != event.unit else { continue }
+        id += 1
+        try body(arrow("s", earlier.unit, at: Self.lastInstant(earlier), id: id))
+        try body(arrow("f", event.unit, at: event.startNanoseconds, id: id))
       }
     }
-    return arrows
   }
 
   /// An arrow starts inside its slice, not at the next one's beginning.

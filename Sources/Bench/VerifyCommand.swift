@@ -34,7 +34,8 @@ enum VerifyCommand: Command {
     )
     if let extra = arguments.words.first { throw UsageError("\(extra): expected no such word") }
     let options = try PlacementOptions(arguments)
-    let (folder, load) = try options.open()
+    let (folder, opened) = try options.open()
+    let load = options.settled(opened, PlannedModel(folder)).options
     if load.placement.units.contains(.gpu) { Options.announce(load.gpu) }
     let verification = try options.locating {
       try Verification(

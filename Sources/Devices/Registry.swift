@@ -1,3 +1,4 @@
+import Foundation
 public import Graph
 
 /// The units of this machine by name.
@@ -107,6 +108,13 @@ public struct Registry: Sendable {
     return try made.compiling(segment.unit) { try unit.compile(segment, over: source) }
   }
 
+  /// Whether a unit is a Vulkan device that computes on the processor.
+  public func isSoftware(_ name: UnitID) -> Bool {
+    guard name == .gpu, let unit = try? unit(name) else { return false }
+    let own = (unit as? FaultyUnit)?.inner ?? unit
+    return (own as? GPUUnit)?.device.kind == .software
+  }
+
   /// The health of a unit that keeps it.
   ///
   /// - Throws: `DeviceError.unavailable` where this machine has no such unit.
@@ -120,15 +128,15 @@ public struct Registry: Sendable {
 /// Units made so far.
 private final class UnitCache: Sendable {
   private let units = Protected<[UnitID: any ComputeUnit]>([:])
-  private let compilers = Protected<[UnitID: Protected<Void>]>([:])
+  private let compilers = Protected<[UnitID: NSLock]>([:])
 
   func compiling<Result>(_ name: UnitID, _ body: () throws -> Result) rethrows -> Result {
     let compiler = compilers.update { compilers in
-      let compiler = compilers[name] ?? Protected(())
+      let compiler = compilers[name] ?? NSLock()
       compilers[name] = compiler
       return compiler
     }
-    return try compiler.update { _ in try body() }
+    return try compiler.withLock(body)
   }
 
   func unit(

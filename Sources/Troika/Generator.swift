@@ -100,6 +100,7 @@ struct Generator {
         response.warnings += loaded.warnings
       }
       media[medium] = loaded
+      response.mediaMemory.add(loaded)
     }
     let start = MonotonicClock.nanoseconds
     var template = folder.template

@@ -17,6 +17,10 @@ struct LoadedMedium {
   let part: Part
   let extent: MediaExtent
   var warnings: [String] = []
+  /// Bytes that it takes until the request is over.
+  var keptByteCount = 0
+  /// Bytes more while it is decoded.
+  var decodingByteCount = 0
 
   /// Tells apart what media show within this process: prepared pixels and sound by their content,
   /// clips by their file's size and time of change.
@@ -62,7 +66,10 @@ struct MediaLoader {
     return LoadedMedium(
       part: .image(PreparedImage(patches: patches, scale: .image)),
       extent: .tokens(patches.softTokenCount),
-      warnings: decoded.warnings.map { "\(url.path): \($0)" }
+      warnings: decoded.warnings.map { "\(url.path): \($0)" },
+      keptByteCount: patches.byteCount,
+      // The file, and the picture as it is stored and upright or resized one way.
+      decodingByteCount: Self.fileByteCount(url) + 2 * decoded.image.pixels.count
     )
   }
 
@@ -82,7 +89,10 @@ struct MediaLoader {
     return LoadedMedium(
       part: .frames(reader, choices),
       extent: .frames(choices.map { .init(seconds: $0.seconds, tokenCount: tokens) }),
-      warnings: reader.warnings.map { "\(url.path): \($0)" }
+      warnings: reader.warnings.map { "\(url.path): \($0)" },
+      // The frames that a decoder refers to, and the one that is shown, upright and resized one way.
+      keptByteCount: 24 * reader.width * reader.height * 3 / 2,
+      decodingByteCount: 4 * reader.width * reader.height * 3
     )
   }
 
@@ -113,7 +123,20 @@ struct MediaLoader {
     return LoadedMedium(
       part: .audio(blocks),
       extent: .blocks(blocks.map(\.mel.softTokenCount)),
-      warnings: warnings
+      warnings: warnings,
+      keptByteCount: blocks.reduce(0) { $0 + $1.mel.values.count * 4 },
+      // The samples, once more while they grow, and in blocks.
+      decodingByteCount: decoded.samples.count * 4 * 4
     )
   }
+
+  private static func fileByteCount(_ url: URL) -> Int {
+    var facts = stat()
+    return stat(url.path, &facts) == 0 ? Int(facts.st_size) : 0
+  }
+}
+
+extension Patches {
+  /// Bytes of levels and positions.
+  fileprivate var byteCount: Int { levels.count + positions.count * 4 }
 }

@@ -95,7 +95,12 @@ final class ProgramStore: @unchecked Sendable {
   /// Threads that want different programs make them at the same time; of one there is one maker.
   ///
   /// - Throws: where a unit is absent or declines an operation.
-  func program(_ key: Key) throws -> Program {
+  func program(_ key: Key) throws -> Program { try found(key).program }
+
+  /// The same, and whether it was made for this call.
+  ///
+  /// - Throws: where a unit is absent or declines an operation.
+  func found(_ key: Key) throws -> (program: Program, isNew: Bool) {
     lock.lock()
     defer { lock.unlock() }
     while true {
@@ -104,9 +109,9 @@ final class ProgramStore: @unchecked Sendable {
       if let program = programs[place] {
         order.removeAll { $0 == place }
         order.append(place)
-        return program
+        return (program, false)
       }
-      if making.insert(place).inserted { return try make(place) }
+      if making.insert(place).inserted { return (try make(place), true) }
       lock.wait()
     }
   }
@@ -159,13 +164,17 @@ final class ProgramStore: @unchecked Sendable {
       ? .f16 : .f32
   }
 
-  /// Bytes that the plans of all programs so far predict, with some rows of the embedding tables and
-  /// the features of some soft tokens.
-  func plannedByteCount(rows: Int, softTokens: Int) -> Int {
+  /// Adds what the plans of all programs so far predict, with some rows of the embedding tables and the
+  /// features of some soft tokens.
+  func addPlans(to memory: inout PlannedMemory, rows: Int, softTokens: Int) {
     lock.lock()
     defer { lock.unlock() }
-    return forecast.byteCount + forecast.tableByteCount(rows: rows)
-      + forecast.featureByteCount(tokens: softTokens)
+    memory.add("weights", forecast.weightByteCount)
+    memory.add("converted weights", forecast.convertedByteCount)
+    memory.add("intermediate results", forecast.arenaByteCount)
+    memory.add("values", forecast.bindingByteCount)
+    memory.add("features", forecast.featureByteCount(tokens: softTokens))
+    memory.add("tables", forecast.tableByteCount(rows: rows))
   }
 
   /// What was sent away so far, one entry for each operation of each program.
@@ -183,9 +192,19 @@ final class ProgramStore: @unchecked Sendable {
     _ part: Part,
     avoiding avoided: Set<UnitID> = []
   ) throws -> Placed {
-    let placement = avoided.reduce(placement) { placement, unit in
-      placement.replacing(unit, with: UnitFailures.next(after: unit) ?? unit)
-    }
+    guard !avoided.isEmpty else { return try place(graph, part, on: .cpu, inPlaceOf: []) }
+    let next = next(graph, part, avoiding: avoided)
+    return try place(graph, part, on: next, inPlaceOf: avoided)
+  }
+
+  /// The same with one unit in place of some.
+  func place(
+    _ graph: Graph,
+    _ part: Part,
+    on next: UnitID,
+    inPlaceOf avoided: Set<UnitID>
+  ) throws -> Placed {
+    let placement = avoided.reduce(placement) { $0.replacing($1, with: next) }
     var profiles: [UnitID: UnitProfile] = [:]
     for unit in placement.units.union([.cpu]) { profiles[unit] = try registry.unit(unit).profile }
     let fixed = Set(profiles.filter { $0.value.needsFixedShapes }.keys)

@@ -36,9 +36,13 @@ public struct Response: Sendable {
   public var softTokens = 0
   /// Why generation ended.
   public var finishReason = FinishReason.stop
-  /// Bytes that the plans of the programs run so far predict: weights read whole, intermediate
-  /// results, values between programs, caches.
-  public var plannedByteCount = 0
+  /// What memory is planned, by what it is for: the plans of the programs run so far, the caches, the
+  /// media, and the process around them.
+  public var memory = PlannedMemory()
+  /// Bytes of all that.
+  public var plannedByteCount: Int { memory.byteCount }
+  /// What its media take of memory.
+  var mediaMemory = MediaMemory()
   /// The lengths of what was run, for simulating the same request elsewhere.
   public var shape = RequestShape([], maxTokens: 1)
   /// How long each part took.

@@ -79,8 +79,9 @@ final class RunningProgram {
       do {
         launched = MonotonicClock.nanoseconds
         program = nil
-        let program = try store.program(request.key)
+        let (program, isNew) = try store.found(request.key)
         self.program = program
+        if isNew { noteCompiling(program) }
         result.outputs = try program.allocateOutputs(except: request.states)
         bindings = request.inputs.merging(request.states) { $1 }.merging(result.outputs) { $1 }
         let written = WrittenRows(of: program.graph, bindings)
@@ -92,6 +93,21 @@ final class RunningProgram {
         try moveAway(from: error)
       }
     }
+  }
+
+  /// Takes note of the time that compiling took: its unit ran nothing meanwhile.
+  private func noteCompiling(_ program: Program) {
+    let unit = program.segments.first { $0.unit != .cpu }?.unit ?? .cpu
+    result.events.append(
+      Timeline.Event(
+        unit: unit,
+        program: "\(program.graph.name) (compile)",
+        kind: .compile,
+        startNanoseconds: launched,
+        endNanoseconds: MonotonicClock.nanoseconds
+      )
+    )
+    launched = MonotonicClock.nanoseconds
   }
 
   /// Leaves the launch to itself; of what comes behind it nothing begins any more.
@@ -149,10 +165,12 @@ final class RunningProgram {
   private func moveAway(from error: DeviceError) throws {
     let part = request.key.part
     guard store.failures.note(error, in: part), let unit = error.unit,
-      let next = UnitFailures.next(after: unit), failed.insert(unit).inserted
+      failed.insert(unit).inserted
     else { throw error }
+    let avoided = store.failures.avoided(by: part).intersection(store.placement.units)
+    let next = try store.next(request.key, avoiding: avoided)
     let name = program?.graph.name ?? error.program ?? "\(part)"
-    let subject = error.losesUnit ? "all that is placed there runs" : "runs"
+    let subject = error.losesUnit ? "all that is placed there leaves it, this part runs" : "runs"
     result.warnings.append(
       "\(unit): \(name) failed (\(error.reason)); \(subject) on the \(next) from here on"
     )

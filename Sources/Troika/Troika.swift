@@ -90,6 +90,8 @@ public final class Troika: Sendable {
   private let shapes: CompiledShapes
   private let batch: Int
   private let registry: Registry
+  /// Worker threads of each unit on the processor.
+  let threads: Int
   private let sharedLayers: TextDecoder.SharedLayers
   private let batches: BatchChoice
   private let overlaps: Bool
@@ -117,6 +119,7 @@ public final class Troika: Sendable {
     sharedLayers = options.sharedLayers
     batches = options.batches
     overlaps = options.overlaps
+    threads = options.threads ?? ProcessInfo.processInfo.activeProcessorCount
     let prefill = options.prefillShapes ?? folder.prefill
     try Self.check(layout: layout, context: context, prefill: prefill, text)
     batch = CompiledShapes.batch(prefill, context: context)

@@ -27,9 +27,6 @@ final class UnitFailures: @unchecked Sendable {
     self.limitNanoseconds = limitNanoseconds
   }
 
-  /// The unit that runs what another one fails: the processor; what fails there has none.
-  static func next(after unit: UnitID) -> UnitID? { unit == .cpu ? nil : .cpu }
-
   /// Units that a part is kept away from.
   func avoided(by part: Part) -> Set<UnitID> {
     guard allowsFallback else { return [] }
@@ -41,10 +38,10 @@ final class UnitFailures: @unchecked Sendable {
 
   /// Takes note of a failure.
   ///
-  /// - Returns: whether the part may run on the next unit.
+  /// - Returns: whether the part may run on another unit: what fails on the processor may not.
   func note(_ error: DeviceError, in part: Part) -> Bool {
     guard let unit = error.unit else { return false }
-    let mayMove = allowsFallback && Self.next(after: unit) != nil
+    let mayMove = allowsFallback && unit != .cpu
     content.update { content in
       if error.losesUnit { content.lost.insert(unit) }
       if mayMove { content.moved[part, default: []].insert(unit) }

@@ -25,12 +25,24 @@ import Testing
     #expect(lenient.code == 0)
     #expect(lenient.output == "a green circle left of a blue square\n")
     #expect(lenient.errors.hasPrefix("troika: warning: neuralEngine: chunk2.decode failed ("))
-    #expect(lenient.errors.hasSuffix("on the cpu from here on\n"))
+    #expect(lenient.errors.hasSuffix("on the gpu:emulated from here on\n"))
     #expect(lenient.errors.split(separator: "\n").count == 1)
     let strict = try generate(inject + ["--no-fallback"])
     #expect(strict.code == code)
     #expect(strict.errors.hasPrefix("troika: neuralEngine: chunk2.decode failed: "))
     #expect(strict.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func whatEveryUnitFailsEndsOnTheProcessor() throws {
+    let outcome = try generate([
+      "--inject", "neuralEngine:fail@chunk2.decode", "--inject", "gpu:emulated:fail@chunk2.decode",
+    ])
+    #expect(outcome.code == 0)
+    #expect(outcome.output == "a green circle left of a blue square\n")
+    let lines = outcome.errors.split(separator: "\n")
+    #expect(lines.count == 2)
+    #expect(lines.first?.hasSuffix("on the gpu:emulated from here on") == true)
+    #expect(lines.last?.hasSuffix("on the cpu from here on") == true)
   }
 
   @Test func whatCannotBeReadIsAUsageError() throws {

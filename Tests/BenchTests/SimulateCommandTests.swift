@@ -124,6 +124,7 @@ import Testing
         ["place", "search", "--simulate", "mac-studio", "--units", "npu", "--synthetic", "e2b"],
         65
       ),
+      (["calibrate", "--model", GoldenFolder.model, "--media-every", "1"], 64),
       (["calibrate"], 64), (["calibrate", "--published", "/nowhere.json"], 65),
     ]
     for (words, code) in cases {
@@ -162,7 +163,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: path) }
     let measured = try document([
       "calibrate", "--model", GoldenFolder.model, "--units", "cpu,neuralEngine", "--threads", "1",
-      "--repeat", "1", "--validate", "2", "--out", path,
+      "--repeat", "1", "--validate", "2", "--media-every", "2", "--out", path,
     ])
     #expect((measured["placements"] as? [Any])?.count == 2)
     let profile = try #require(measured["profile"] as? [String: Any])
@@ -175,5 +176,51 @@ import Testing
     ])
     let first = try #require(predicted["timeToFirstToken"] as? [String: Double])
     #expect((first["value"] ?? 0) > 0)
+  }
+
+  @Test func assumedFiguresAreNamedWhereTheyDecide() throws {
+    let base = ["--synthetic", "e2b", "--context", "2048", "--max-tokens", "3"]
+    for words in [
+      ["simulate", "--placement", "mission", "--profile", "iphone-17-pro"] + base,
+      ["place", "compare", "cpu", "mission", "--simulate", "iphone-17-pro"] + base,
+      ["place", "search", "--objective", "energy", "--simulate", "iphone-17-pro"] + base,
+    ] {
+      let outcome = try CommandLineTests.run(words)
+      #expect(outcome.code == 0, "\(outcome.errors)")
+      #expect(outcome.output.contains("assumed       watts of "), "\(words)")
+    }
+    let document = try document(
+      ["simulate", "--placement", "cpu", "--profile", "iphone-17-pro"] + base
+    )
+    let assumed = try #require(document["assumed"] as? [[String: Any]])
+    let cpu = try #require(assumed.first { $0["unit"] as? String == "cpu" })
+    #expect((cpu["figures"] as? [String])?.isEmpty == false)
+    #expect((cpu["share"] as? Double ?? 0) > 0.5)
+  }
+
+  /// The default placement says what it stood for, whatever lies where the machine's profile belongs.
+  @Test(arguments: [nil, "{", #"{"profile": 1}"#])
+  func autoIsSaidWithItsReason(_ text: String?) throws {
+    let cache = FileManager.default.temporaryDirectory
+      .appendingPathComponent("cache-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: cache) }
+    let folder = cache.appendingPathComponent("troika")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    if let text { try Data(text.utf8).write(to: folder.appendingPathComponent("host.json")) }
+    func run(_ words: [String]) throws -> CommandLineTests.Outcome {
+      try CommandLineTests.run(words, environment: ["XDG_CACHE_HOME": cache.path])
+    }
+    let generate = ["generate", "--model", GoldenFolder.model, "--max-tokens", "2"]
+    let told = try run(generate + ["--timeline", "Hello"])
+    #expect(told.code == 0)
+    #expect(told.errors.contains("placement: cpu (auto: "))
+    let quiet = try run(generate + ["Hello"])
+    #expect(quiet.code == 0 && quiet.errors.isEmpty)
+    let document = try run(generate + ["--json", "Hello"])
+    #expect(document.output.contains(#""placement":"cpu","placementReason":""#))
+    let given = try run(generate + ["--json", "--placement", "cpu", "Hello"])
+    #expect(given.output.contains(#""placement":"cpu","placementReason":null"#))
+    let plan = try run(["plan", "--model", GoldenFolder.model])
+    #expect(plan.code == 0 && plan.output.contains("auto      "))
   }
 }

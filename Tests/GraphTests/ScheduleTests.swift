@@ -57,6 +57,42 @@ import Testing
     }
   }
 
+  @Test func compilingIsTimeWithoutWorkThatHasACauseOfItsOwn() {
+    var timeline = Timeline()
+    func add(_ unit: UnitID, _ kind: Timeline.Kind, _ start: Int, _ end: Int, after: [Int]) {
+      timeline.append(
+        Timeline.Event(
+          unit: unit,
+          program: "p",
+          kind: kind,
+          startNanoseconds: start,
+          endNanoseconds: end,
+          task: timeline.events.count,
+          after: after
+        )
+      )
+    }
+    add(.cpu, .launch, 0, 10, after: [])
+    add(.gpu, .compile, 12, 90, after: [0])
+    add(.gpu, .launch, 91, 100, after: [1])
+    let idle = timeline.idle(of: .gpu)
+    #expect(idle.map(\.cause) == [.data(from: .cpu), .queue, .compiling, .queue])
+    #expect(idle.map(\.nanoseconds) == [10, 2, 78, 1])
+    #expect(timeline.busyNanoseconds(of: .gpu) == 9)
+    let overlap = Overlap(timeline)
+    #expect(overlap.serialNanoseconds == 97 && overlap.gain > 0.9)
+    #expect(overlap.bound.nanoseconds <= overlap.makespanNanoseconds)
+    // What runs while something else is compiled for the unit is work.
+    add(.gpu, .compile, 100, 150, after: [2])
+    add(.gpu, .launch, 110, 130, after: [2])
+    add(.gpu, .launch, 160, 170, after: [3])
+    #expect(timeline.busyNanoseconds(of: .gpu) == 39)
+    let causes = timeline.idle(of: .gpu).suffix(3).map(\.cause)
+    #expect(causes == [.queue, .compiling, .queue])
+    let sum = timeline.idle(of: .gpu).reduce(39) { $0 + $1.nanoseconds }
+    #expect(sum == timeline.makespanNanoseconds)
+  }
+
   @Test func moreBandwidthIsNeverSlowerForOneChainAUnit() {
     var random = RandomNumbers(seed: 4)
     for _ in 0..<200 {

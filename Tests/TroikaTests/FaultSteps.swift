@@ -107,7 +107,9 @@ struct FaultSteps {
   /// Every launch on a unit without faults: its step and part, in order.
   func launches(on unit: UnitID) throws -> [(step: Int, part: Part)] {
     try run().events.enumerated().flatMap { step, events in
-      events.filter { $0.unit == unit }.map { (step, Self.part($0.program, step: step)) }
+      events.filter { $0.unit == unit && $0.kind == .launch }.map {
+        (step, Self.part($0.program, step: step))
+      }
     }
   }
 

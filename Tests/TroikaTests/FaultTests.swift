@@ -105,6 +105,64 @@ import Testing
     #expect(!got.isEmpty && got == expected)
   }
 
+  @Test func whatTwoUnitsFailGoesFromTheFirstToTheSecondToTheProcessor() async throws {
+    let troika = try await Self.load("gpu:emulated:fail@vision,neuralEngine:nan@vision")
+    let response = try await troika.respond(to: Self.request())
+    #expect(response.text == Self.answer)
+    #expect(
+      Self.failures(response) == ["gpu:emulated vision (failed)", "neuralEngine vision (failed)"]
+    )
+    #expect(response.warnings.count == 2)
+    #expect(response.warnings.first?.hasSuffix("runs on the neuralEngine from here on") == true)
+    #expect(response.warnings.last?.hasSuffix("runs on the cpu from here on") == true)
+    let again = try await troika.respond(to: Self.request())
+    #expect(again.text == Self.answer && again.warnings.isEmpty)
+    let visions = again.timeline.events.filter { $0.program.hasPrefix("vision") }
+    #expect(!visions.isEmpty && visions.allSatisfy { $0.unit == .cpu })
+  }
+
+  @Test(arguments: ["fail", "gone", "hang", "compile"])
+  func aPartMovesToTheNextUnitOfThePlacement(_ kind: String) async throws {
+    let troika = try await Self.load("gpu:emulated:\(kind)@vision" + Self.limit(kind))
+    let response = try await troika.respond(to: Self.request())
+    #expect(response.text == Self.answer && response.warnings.count == 1)
+    let visions = response.timeline.events.filter { $0.program.hasPrefix("vision/") }
+    #expect(visions.contains { $0.unit == .neuralEngine && $0.kind == .launch })
+  }
+
+  @Test func theNextUnitIsOneThatAcceptsThePart() throws {
+    let folder = try ModelFolder(path: Self.demo.appendingPathComponent("model").path)
+    func next(_ placement: String, _ key: ProgramStore.Key, after failed: UnitID...) throws
+      -> UnitID
+    {
+      let store = ProgramStore(
+        model: folder.model,
+        weights: folder.weights,
+        registry: Registry(threads: 1),
+        placement: try Placement(parsing: placement)
+      )
+      return try store.next(key, avoiding: Set(failed))
+    }
+    let vision = ProgramStore.Key.vision(patches: 36, taps: [])
+    let both = "vision=gpu:emulated,chunks=neuralEngine"
+    #expect(try next(both, vision, after: .emulatedGPU) == .neuralEngine)
+    #expect(try next(both, vision, after: .emulatedGPU, .neuralEngine) == .cpu)
+    #expect(try next("vision=gpu:emulated", vision, after: .emulatedGPU) == .cpu)
+    // Units for tests take over nothing, and the engine runs nothing of the gathers.
+    let tests = "vision=gpu:emulated,audio=reference,embed=null"
+    #expect(try next(tests, vision, after: .emulatedGPU) == .cpu)
+    let embed = "embed=gpu:emulated,chunks=neuralEngine"
+    #expect(try next(embed, .embed(tokens: 1), after: .emulatedGPU) == .cpu)
+    // A unit that has refused a part is not asked again.
+    let store = ProgramStore(
+      model: folder.model,
+      weights: folder.weights,
+      registry: Registry(threads: 1),
+      placement: try Placement(parsing: both).refusing(.vision, by: .neuralEngine)
+    )
+    #expect(try store.next(vision, avoiding: [.emulatedGPU]) == .cpu)
+  }
+
   @Test func theSameSeedGivesTheSameFaults() async throws {
     func run(_ seed: Int) async throws -> ([String], [String], String) {
       let troika = try await Self.load("random,seed=\(seed),rate=0.15")

@@ -138,6 +138,80 @@ import Testing
     #expect(Int(result.best.firstToken.value) == least)
   }
 
+  @Test func programsThatStayLoadedCostEachOtherWhereTheProfileSaysSo() throws {
+    let phone = try KnownProfiles.profile("iphone-17-pro")
+    #expect(phone.units[.neuralEngine]?[.residentProgramNanoseconds] == nil)
+    func pressed(_ nanoseconds: Double) throws -> DeviceSimulator {
+      var profile = phone
+      profile.units[.neuralEngine]?.figures[.residentProgramNanoseconds] = Figure(
+        nanoseconds,
+        low: nanoseconds * 0.5,
+        high: nanoseconds * 2,
+        .assumed,
+        source: "test"
+      )
+      return try Self.simulator(profile, chunks: [15, 35])
+    }
+    let request = try Self.request(tokens: 4)
+    let placement = try Placement(parsing: "mission")
+    let free = try Self.simulator(phone, chunks: [15, 35]).simulate(request, placement)
+    #expect(try pressed(0).simulate(request, placement).step == free.step)
+    // A step launches two programs, each beside one other; of the prompt's one may have two segments.
+    let full = try pressed(1e6).simulate(request, placement)
+    #expect(abs(full.step.value - free.step.value - 2e6) < 10)
+    let launches = free.timeline.events.count {
+      $0.unit == .neuralEngine && Double($0.endNanoseconds) <= free.firstToken.value
+    }
+    let more = Double(launches) * 1e6
+    #expect(launches >= 2 && abs(full.firstToken.value - free.firstToken.value - more) < 10)
+    #expect(full.step.low < full.step.value && full.step.high > full.step.value + 1e6)
+    let alone = try pressed(1e6).simulate(
+      request,
+      try Placement(parsing: "decode.chunk1=neuralEngine")
+    )
+    let same = try Self.simulator(phone, chunks: [15, 35])
+      .simulate(request, try Placement(parsing: "decode.chunk1=neuralEngine"))
+    #expect(alone.step == same.step)
+    // What is searched apart stays so: the search finds what looking at all placements finds.
+    let units: [UnitID] = [.gpu, .neuralEngine]
+    let simulator = try pressed(30e6)
+    let found = try PlacementSearch(simulator, request, units: units, .decode).run().best
+    var least = Double.infinity
+    for first in units {
+      for second in units {
+        for head in units {
+          let placement = Placement(rules: [
+            .init("decode.chunk1", first), .init("decode.chunk2", second),
+            .init("decode.head", head),
+          ])
+          least = min(least, try simulator.stepNanoseconds(request, placement))
+        }
+      }
+    }
+    #expect(try simulator.stepNanoseconds(request, found.placement) == least)
+  }
+
+  @Test func whatIsAssumedIsSaid() throws {
+    let phone = try KnownProfiles.profile("iphone-17-pro")
+    let request = try Self.request(tokens: 4)
+    let mission = try Self.simulator(phone).simulate(request, try Placement(parsing: "mission"))
+    #expect(mission.assumptions.contains { $0.assumesWatts })
+    #expect(!mission.assumptions.contains { $0.unit == .gpu })
+    let own = try Self.simulator(phone).simulate(request, try Placement(parsing: "cpu"))
+    let first = try #require(own.assumptions.first)
+    #expect(first.unit == .cpu && !first.figures.isEmpty && first.share > 0.5)
+    var known = phone
+    for unit in known.units.keys {
+      for name in UnitFigure.allCases { known.units[unit]?.figures[name]?.provenance = .published }
+      for index in known.units[unit]?.products.indices ?? 0..<0 {
+        known.units[unit]?.products[index].flopsPerSecond.provenance = .published
+      }
+    }
+    for name in HostFigure.allCases { known.host[name]?.provenance = .published }
+    let sure = try Self.simulator(known).simulate(request, try Placement(parsing: "cpu"))
+    #expect(sure.assumptions.isEmpty && sure.firstToken == own.firstToken)
+  }
+
   @Test func unitsThatADeviceLacksAreNotAvailable() throws {
     let simulator = try Self.simulator(try KnownProfiles.profile("iphone-17-pro"))
     #expect(throws: (any Error).self) {

@@ -36,12 +36,15 @@ public struct HostCalibration: Sendable {
   ///
   /// - Parameters:
   ///   - placements: how many random placements the profile is held to; 0 for none.
+  ///   - mediaEvery: of their requests one in so many has a picture, and another one a sound; 0 for
+  ///     none.
   ///   - seed: which.
   ///   - progress: called with the share that is done.
   /// - Returns: the profile, and how well it predicts the placements.
   /// - Throws: where a unit is not available or a program fails.
   public func run(
     placements: Int = 0,
+    mediaEvery: Int = 8,
     seed: UInt64 = 1,
     _ progress: (Double) -> Void = { _ in }
   ) throws -> (profile: DeviceProfile, validation: HostValidation?) {
@@ -55,6 +58,7 @@ public struct HostCalibration: Sendable {
         units: units,
         threads: threads,
         count: placements,
+        mediaEvery: mediaEvery,
         seed: seed
       ) : nil
     for round in 0...repeats {
@@ -72,7 +76,7 @@ public struct HostCalibration: Sendable {
     _ measured: [MeasuredProgram],
     _ registry: Registry
   ) throws -> DeviceProfile {
-    var profile = DeviceProfile(name: "host", summary: summary(registry))
+    var profile = DeviceProfile(name: "host", summary: Self.summary(threads: threads, folder.model))
     profile.processors = ProcessInfo.processInfo.activeProcessorCount
     profile.convertsWeights = true
     profile.modelError = 0.03
@@ -91,9 +95,12 @@ public struct HostCalibration: Sendable {
     return profile
   }
 
-  private func summary(_ registry: Registry) -> String {
+  /// What a profile says of the machine it is of, and of the model that it was measured with: one
+  /// measured here with models of this size is known by it.
+  static func summary(threads: Int, _ model: Gemma4) -> String {
     let machine = HostMachine.current()
     let count = ProcessInfo.processInfo.activeProcessorCount
-    return "\(machine.processor), \(count) processors, \(threads) threads a unit"
+    return "\(machine.processor), \(count) processors, \(threads) threads a unit, "
+      + "a decoder of width \(model.configuration.text.hiddenSize)"
   }
 }

@@ -68,6 +68,14 @@ final class ValidationRequests {
 
   /// Random placements of a seed over units.
   ///
+  /// - Parameters:
+  ///   - folder: the model.
+  ///   - registry: the units.
+  ///   - units: those that are placed on.
+  ///   - threads: worker threads of each.
+  ///   - count: how many placements.
+  ///   - mediaEvery: one request in so many has a picture, and another one a sound; 0 for none.
+  ///   - seed: which.
   /// - Throws: where a unit is not available, or a file cannot be written.
   init(
     _ folder: ModelFolder,
@@ -75,6 +83,7 @@ final class ValidationRequests {
     units: [UnitID],
     threads: Int,
     count: Int,
+    mediaEvery: Int,
     seed: UInt64
   ) throws {
     self.folder = folder
@@ -105,8 +114,11 @@ final class ValidationRequests {
       )
       let words = 6 + random.below(30)
       var media: [MediaSource] = []
-      if index % 8 == 1, folder.model.vision != nil { media = [.image(picture)] }
-      if index % 8 == 5, folder.model.audio != nil { media = [.audio(sound)] }
+      if mediaEvery > 1 {
+        let (turn, other) = (index % mediaEvery, (mediaEvery / 2 + 1) % mediaEvery)
+        if turn == 1, folder.model.vision != nil { media = [.image(picture)] }
+        if turn == other, folder.model.audio != nil { media = [.audio(sound)] }
+      }
       let request = try Request(
         prompt: [String](repeating: "token", count: words).joined(separator: " "),
         media: media,

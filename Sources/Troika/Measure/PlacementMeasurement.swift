@@ -81,12 +81,22 @@ extension Troika {
     return response
   }
 
-  /// Says what the plans of all programs so far predict of memory.
+  /// Says what is planned of memory: the plans of all programs so far, and what is around them.
   func addPlan(to response: inout Response, _ history: [PromptKey], _ session: DecoderSession) {
-    let planned = store.plannedByteCount(
+    var memory = PlannedMemory()
+    memory.add("loaded", loadedByteCount)
+    store.addPlans(
+      to: &memory,
       rows: Set(history).count + 1,
       softTokens: response.softTokens
     )
-    response.plannedByteCount = loadedByteCount + planned + session.cacheByteCount
+    memory.add("caches", session.cacheByteCount)
+    memory.addProcess(
+      units: placement.units.union([.cpu]).count,
+      threads: threads,
+      response.mediaMemory
+    )
+    memory.addTimeline(events: response.timeline.events.count)
+    response.memory = memory
   }
 }

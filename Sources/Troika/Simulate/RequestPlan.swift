@@ -23,6 +23,8 @@ struct RequestPlan {
   private var encodes: [UnitID: [Int]] = [:]
   private var lastFrame: Int?
   private var batchEnds: [Int] = []
+  /// Programs that units keep loaded, of units on which these cost each other.
+  private var loaded: [UnitID: Set<ProgramStore.Key>] = [:]
   private let programs: RequestPrograms
 
   /// Tasks of a request.
@@ -50,6 +52,7 @@ struct RequestPlan {
       try prefill(batch, at: position, isLast: index == ends.count - 1, after: needed)
       position = end
     }
+    addPressure()
   }
 
   /// Tasks of one decode step.
@@ -70,6 +73,7 @@ struct RequestPlan {
     for key in programs.decoder.keys(tokens: 1, .decode) {
       last = try add(key, fill, after: [last])
     }
+    addPressure()
   }
 
   private var lastTask: Int { graph.tasks.count - 1 }
@@ -147,10 +151,33 @@ struct RequestPlan {
     launchCount += 1
     let (read, written) = (program.work.readStates, program.work.writtenStates)
     var waiting = after + caches.tasks(reading: read, writing: written)
-    for run in program.runs { waiting = [add(program.work.name, run, .launch, after: waiting)] }
+    for run in program.runs {
+      waiting = [add(program.work.name, run, .launch, after: waiting)]
+      guard pressure(on: run.unit) != nil else { continue }
+      loaded[run.unit, default: []].insert(key)
+    }
     let last = waiting.max() ?? -1
     caches.note(last, reading: read, writing: written)
     return last
+  }
+
+  /// What each further program that a unit keeps loaded costs its launches.
+  private func pressure(on unit: UnitID) -> Figure? {
+    programs.profile.units[unit]?.figures[.residentProgramNanoseconds]
+  }
+
+  /// Makes launches longer by what the programs cost each other that their units keep loaded.
+  private mutating func addPressure() {
+    for (unit, keys) in loaded {
+      guard keys.count > 1, let figure = pressure(on: unit) else { continue }
+      let more = figure.scaled(Double(keys.count - 1))
+      for index in tasks.indices where graph.tasks[index].unit == unit {
+        costs[index].nanoseconds += more.value
+        costs[index].low += more.low
+        costs[index].high += more.high
+        tasks[index].nanoseconds = Int(clamping: costs[index].nanoseconds.rounded())
+      }
+    }
   }
 
   /// Adds work of the host.

@@ -51,6 +51,7 @@ struct RequestSchedule {
       joules: Energy.joules(whole, programs.profile),
       timeline: whole,
       peakByteCount: byteCount,
+      assumptions: Assumption.all(rows.launches, programs.profile),
       coldNanoseconds: Energy.cold(rows.launches, programs.profile)
     )
   }

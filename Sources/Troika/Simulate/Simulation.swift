@@ -48,6 +48,8 @@ public struct Simulation: Hashable, Sendable {
   public let peakByteCount: Int
   /// What the user should know, for example that a unit refuses a program.
   public internal(set) var warnings: [String] = []
+  /// What nobody measured or published and this rests on.
+  public let assumptions: [Assumption]
   /// Nanoseconds more on the first request: programs that are loaded and launched for the first time.
   public let coldNanoseconds: Int
 

@@ -39,6 +39,9 @@ public enum UnitFigure: String, Hashable, Sendable, CaseIterable {
   case visionFactor
   /// How many times longer the audio tower takes than the rates say.
   case audioFactor
+  /// Nanoseconds more of each launch for every further program that the unit keeps loaded: those of the
+  /// prompt count for the prompt's launches, those of a decode step for the step's.
+  case residentProgramNanoseconds
   /// Nanoseconds that a program takes to load.
   case loadNanoseconds
   /// Nanoseconds more of a program's first launch.

@@ -5,6 +5,8 @@ extension Timeline {
     case data(from: UnitID)
     /// What it ran next needed bytes that were on their way.
     case transfer
+    /// What it ran next was compiled.
+    case compiling
     /// What it ran next could have started: the queue and its launch took the time.
     case queue
     /// Nothing was left for it.
@@ -15,6 +17,7 @@ extension Timeline {
       switch self {
       case .data(let unit): "waiting for data from \(unit)"
       case .transfer: "waiting for a transfer"
+      case .compiling: "compiling"
       case .queue: "queue"
       case .finished: "nothing left"
       }
@@ -45,45 +48,88 @@ extension Timeline {
   ///
   /// Busy and idle time of a unit add up to the makespan where its events do not overlap.
   public func idle(of unit: UnitID) -> [Idle] {
-    let byTask = Dictionary(
-      events.compactMap { event in event.task.map { ($0, event) } },
-      uniquingKeysWith: { first, second in
-        first.endNanoseconds >= second.endNanoseconds ? first : second
-      }
-    )
     var result: [Idle] = []
+    forEachIdle(of: unit) { result.append($0) }
+    return result
+  }
+
+  /// Hands over the same stretches one by one.
+  public func forEachIdle(of unit: UnitID, _ body: (Idle) throws -> Void) rethrows {
+    try forEachIdle(of: unit, positions, body)
+  }
+
+  /// The same with the positions of tasks, which do not depend on the unit.
+  public func forEachIdle(
+    of unit: UnitID,
+    _ positions: TaskPositions,
+    _ body: (Idle) throws -> Void
+  ) rethrows {
     var time = startNanoseconds
-    func add(until end: Int, _ cause: Cause) {
+    func add(until end: Int, _ cause: Cause) throws {
       guard end > time else { return }
-      result.append(Idle(startNanoseconds: time, endNanoseconds: end, cause: cause))
+      try body(Idle(startNanoseconds: time, endNanoseconds: end, cause: cause))
       time = end
     }
     for event in events where event.unit == unit {
-      for wait in waits(before: event, on: unit, byTask) {
-        add(until: min(wait.end, event.startNanoseconds), wait.cause)
+      for wait in waits(before: event, on: unit, positions) {
+        try add(until: min(wait.end, event.startNanoseconds), wait.cause)
       }
-      add(until: event.startNanoseconds, .queue)
-      time = max(time, event.endNanoseconds)
+      try add(until: event.startNanoseconds, .queue)
+      // What is compiled is time without work of what waits for it, unless something else ran then.
+      if event.kind != .compile { time = max(time, event.endNanoseconds) }
     }
-    add(until: endNanoseconds, .finished)
-    return result
+    try add(until: endNanoseconds, .finished)
   }
+
   /// What an event waited for, in order of time: where the host only hands something on, what the host
   /// waited for comes first.
   private func waits(
     before event: Event,
     on unit: UnitID,
-    _ byTask: [Int: Event]
+    _ positions: TaskPositions
   ) -> [(end: Int, cause: Cause)] {
-    let needed = event.after.compactMap { byTask[$0] }
+    let needed = event.after.compactMap { positions[$0] }.map { events[$0] }
       .max { $0.endNanoseconds < $1.endNanoseconds }
-    guard let needed, needed.unit != unit || needed.kind == .transfer else { return [] }
-    let cause = needed.kind == .transfer ? Cause.transfer : .data(from: needed.unit)
+    guard let needed else { return [] }
+    let cause: Cause
+    switch needed.kind {
+    case .compile: cause = .compiling
+    case .transfer: cause = .transfer
+    default:
+      guard needed.unit != unit else { return [] }
+      cause = .data(from: needed.unit)
+    }
     var waits: [(end: Int, cause: Cause)] = []
     if needed.unit == .host, unit != .host {
-      waits = self.waits(before: needed, on: unit, byTask)
+      waits = self.waits(before: needed, on: unit, positions)
         .map { (min($0.end, needed.startNanoseconds), $0.cause) }
     }
     return waits + [(needed.endNanoseconds, cause)]
+  }
+
+  /// Where the event of each task stands, the one that ends last where there are several.
+  public var positions: TaskPositions { TaskPositions(events) }
+}
+
+/// Where the events of tasks stand in a timeline.
+public struct TaskPositions: Sendable {
+  /// By task number; below 0 where there is none.
+  private var positions: [Int32] = []
+
+  /// Positions of events, whose task numbers follow one another.
+  init(_ events: [Timeline.Event]) {
+    positions.reserveCapacity(events.count)
+    for (position, event) in events.enumerated() {
+      guard let task = event.task, task >= 0 else { continue }
+      while positions.count <= task { positions.append(-1) }
+      let known = Int(positions[task])
+      guard known < 0 || events[known].endNanoseconds < event.endNanoseconds else { continue }
+      positions[task] = Int32(position)
+    }
+  }
+
+  /// The position of a task's event; nil where there is none.
+  public subscript(_ task: Int) -> Int? {
+    positions.indices.contains(task) && positions[task] >= 0 ? Int(positions[task]) : nil
   }
 }

@@ -63,7 +63,8 @@ public struct Overlap: Hashable, Sendable {
 extension Timeline {
   /// The tasks that the events carried out, in the order of their numbers, and how long each took.
   ///
-  /// Events without a number are left out; of waiting, what waits for tasks that are there stays.
+  /// Events without a number are left out; of waiting, what waits for tasks that are there stays. A unit
+  /// runs what is there while something else is compiled for it: that counts as a unit of its own.
   public var taskGraph: (graph: TaskGraph, durations: [Int]) {
     var graph = TaskGraph()
     var durations: [Int] = []
@@ -72,7 +73,7 @@ extension Timeline {
     for event in carried {
       let number = graph.add(
         event.program,
-        on: event.unit,
+        on: event.kind == .compile ? UnitID("compiling for \(event.unit)") : event.unit,
         kind: event.kind,
         after: event.after.compactMap { numbers[$0] }
       )

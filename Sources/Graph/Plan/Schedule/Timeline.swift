@@ -10,6 +10,8 @@ public struct Timeline: Hashable, Sendable {
     case host
     /// A launch that failed.
     case fault
+    /// Making a program ready for its first launch: its unit runs nothing meanwhile.
+    case compile
   }
 
   /// One piece of work.
@@ -69,7 +71,7 @@ public struct Timeline: Hashable, Sendable {
   public var startNanoseconds: Int { events.first?.startNanoseconds ?? 0 }
 
   /// The last end.
-  public var endNanoseconds: Int { events.map(\.endNanoseconds).max() ?? 0 }
+  public var endNanoseconds: Int { events.reduce(0) { max($0, $1.endNanoseconds) } }
 
   /// Nanoseconds from the first start to the last end.
   public var makespanNanoseconds: Int { endNanoseconds - startNanoseconds }
@@ -80,8 +82,11 @@ public struct Timeline: Hashable, Sendable {
   /// The units that ran anything, by name.
   public var units: [UnitID] { Set(events.map(\.unit)).sorted { $0.name < $1.name } }
 
-  /// Nanoseconds a unit was running something, launches of one unit never overlapping.
+  /// Nanoseconds a unit was running something, launches of one unit never overlapping; compiling is
+  /// none.
   public func busyNanoseconds(of unit: UnitID) -> Int {
-    events.filter { $0.unit == unit }.reduce(0) { $0 + $1.nanoseconds }
+    events.reduce(0) { sum, event in
+      event.unit == unit && event.kind != .compile ? sum + event.nanoseconds : sum
+    }
   }
 }

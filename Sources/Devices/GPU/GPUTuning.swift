@@ -8,21 +8,30 @@ struct GPUTuning {
   /// Launches of which the shortest counts, after one in which the driver compiles.
   private static let launches = 4
 
-  /// The sizes that take the shortest time.
+  /// The sizes that take the shortest time, of which cooperative matrices first have to be right.
   ///
   /// - Throws: where a product does not run.
   func fastest() throws -> GPUTiles {
-    defer { context.tiles = GPUTiles() }
-    var best = GPUTiles()
-    for choice in GPUTiles.choices(context.family) {
-      let times = try choice.candidates.map { tiles in
+    defer { context.tiles = GPUTiles(lanes: context.lanes) }
+    var best = GPUTiles(lanes: context.lanes)
+    for choice in context.tileChoices {
+      let candidates = try choice.candidates.filter { tiles in
+        context.tiles = tiles
+        return try !tiles.shared.usesMatrices || isRight()
+      }
+      let times = try candidates.map { tiles in
         context.tiles = tiles
         return try Self.nanoseconds(choice.kernel, compile)
       }
-      let fastest = choice.candidates[GPUTiles.place(ofShortest: times)]
+      let fastest = candidates[GPUTiles.place(ofShortest: times)]
       best = best.taking(choice.kernel, from: fastest)
     }
     return best
+  }
+
+  /// Whether the self-test's products with weights hold with the sizes that are set.
+  private func isRight() throws -> Bool {
+    try GPUSelfTest().failures(ofKind: "linear", compile).isEmpty
   }
 
   private static func nanoseconds(

@@ -121,4 +121,9 @@ struct tg_recording {
 
 int tg_status_of(VkResult result);
 
+// Mesa's software driver reads how wide its vectors are when devices are first listed, and takes 256
+// bits of a processor that has 512 unless it is told. Version 22.3 is told; later ones are slower so.
+// Whoever has set LP_NATIVE_VECTOR_WIDTH is left alone.
+void tg_widen_software_driver(void);
+
 #endif

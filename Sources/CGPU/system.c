@@ -1,5 +1,4 @@
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,18 +85,8 @@ static VkResult create_instance(struct tg_system *system, bool validate, bool sy
   return create ? create(system->instance, &messenger, NULL, &system->messenger) : VK_SUCCESS;
 }
 
-// Mesa's software driver uses 256 bits of a processor that has more, unless it is told otherwise
-// before its first instance; whoever has told it is left alone. Other drivers do not look.
-static void widen_software_driver(void) {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f")) setenv("LP_NATIVE_VECTOR_WIDTH", "512", 0);
-#endif
-}
-
 tg_system *tg_open(bool validate, bool synchronise, int *status) {
   *status = TG_NO_LOADER;
-  static pthread_once_t widened = PTHREAD_ONCE_INIT;
-  pthread_once(&widened, widen_software_driver);
   struct tg_system *system = calloc(1, sizeof *system);
   if (!system) return NULL;
   system->library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -120,6 +109,7 @@ tg_system *tg_open(bool validate, bool synchronise, int *status) {
 #define LOAD(name) \
   system->vk.name = (PFN_vk##name)system->resolve(system->instance, "vk" #name);
   TG_INSTANCE_FUNCTIONS(LOAD)
+  tg_widen_software_driver();
   system->count = 16;
   result = system->vk.EnumeratePhysicalDevices(system->instance, &system->count, system->devices);
   if (result != VK_SUCCESS && result != VK_INCOMPLETE) system->count = 0;

@@ -15,18 +15,20 @@ struct GPUTuning {
     defer { context.tiles = GPUTiles(lanes: context.lanes) }
     var best = GPUTiles(lanes: context.lanes)
     for choice in context.tileChoices {
-      let candidates = try choice.candidates.filter { tiles in
-        context.tiles = tiles
-        return try !tiles.shared.usesMatrices || isRight()
-      }
-      let times = try candidates.map { tiles in
-        context.tiles = tiles
-        return try Self.nanoseconds(choice.kernel, compile)
-      }
-      let fastest = candidates[GPUTiles.place(ofShortest: times)]
-      best = best.taking(choice.kernel, from: fastest)
+      let timed = try times(choice)
+      let fastest = timed[GPUTiles.place(ofShortest: timed.map(\.nanoseconds))]
+      best = best.taking(choice.kernel, from: fastest.tiles)
     }
     return best
+  }
+
+  /// What each candidate of a choice takes, without those that are wrong.
+  func times(_ choice: GPUTiles.Choice) throws -> [(tiles: GPUTiles, nanoseconds: Int)] {
+    try choice.candidates.compactMap { tiles in
+      context.tiles = tiles
+      guard try !tiles.shared.usesMatrices || isRight() else { return nil }
+      return (tiles, try Self.nanoseconds(choice.kernel, compile))
+    }
   }
 
   /// Whether the self-test's products with weights hold with the sizes that are set.

@@ -45,19 +45,23 @@ enum DevicesCommand: Command {
         + "\(machine.memoryByteCount >> 20) MiB, \(machine.nodes.count) NUMA node"
         + (machine.nodes.count == 1 ? "" : "s")
     )
+    let indent = String(repeating: " ", count: 14)
+    func lines(_ label: String, _ text: String) {
+      PlanText.wrapped(label, text).forEach { Output.line($0) }
+    }
     for unit in rows {
       let profile = unit.profile
-      Output.line("\(TimelineText.pad(profile.unit.name, 14))\(profile.summary)")
+      lines(TimelineText.pad(profile.unit.name, 14), profile.summary)
       if let cpu = unit as? CPUUnit {
         Output.line("              \(cpu.threads) threads, \(cpu.instructionSet) kernels")
       }
       let formats = profile.activationTypes.map(\.rawValue).sorted().joined(separator: " ")
-      Output.line("              activations \(formats)")
-      for rule in profile.rules { Output.line("              declines: \(rule.name)") }
+      lines(indent, "activations \(formats)")
+      for rule in profile.rules { lines(indent, "declines: \(rule.name)") }
     }
     for device in devices { GPUDeviceText.lines(device).forEach { Output.line($0) } }
     for unit in absent {
-      Output.line("\(TimelineText.pad(unit.unit.name, 14))not available: \(unit.reason)")
+      lines(TimelineText.pad(unit.unit.name, 14), "not available: \(unit.reason)")
     }
     return .done
   }

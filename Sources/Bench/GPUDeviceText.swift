@@ -1,30 +1,33 @@
 import Devices
 import Models
 
-/// Vulkan devices as `troika devices` shows them.
+/// Vulkan devices as `troika devices` shows them, in at most 80 columns.
 enum GPUDeviceText {
   /// A device's name, limits and lacks.
   static func lines(_ device: GPUDevice) -> [String] {
     let version = device.version.map(String.init).joined(separator: ".")
     let kind = device.kind == .software ? "software: the processor computes" : device.kind.rawValue
-    let indent = "              "
-    var lines = [
-      "vulkan \(device.index)      \(device.name), \(kind), Vulkan \(version), \(device.driver)",
-      indent + "memory \(device.memoryByteCount >> 20) MiB"
-        + (device.memoryBudget.map { ", \($0 >> 20) MiB free" } ?? "")
-        + (device.isUnified ? ", shared with the processor" : ""),
-      indent + "limits: storage range \(device.storageRange >> 20) MiB, "
-        + "\(device.texelLimit) texels, workgroups of \(device.invocations), "
-        + "\(device.sharedByteCount >> 10) KiB shared, subgroups of \(device.subgroupSize), "
-        + "\(device.pushByteCount) bytes of push constants",
-    ]
+    let indent = String(repeating: " ", count: 14)
+    func wrapped(_ text: String) -> [String] { PlanText.wrapped(indent, text) }
+    let memory =
+      "memory \(device.memoryByteCount >> 20) MiB"
+      + (device.memoryBudget.map { ", \($0 >> 20) MiB free" } ?? "")
+      + (device.isUnified ? ", shared with the processor" : "")
+    let limits =
+      "limits: storage range \(device.storageRange >> 20) MiB, "
+      + "\(device.texelLimit) texels, workgroups of \(device.invocations), "
+      + "\(device.sharedByteCount >> 10) KiB shared, subgroups of \(device.subgroupSize), "
+      + "\(device.pushByteCount) bytes of push constants"
+    var lines = PlanText.wrapped(
+      TimelineText.pad("vulkan \(device.index)", 14),
+      "\(device.name), \(kind), Vulkan \(version), \(device.driver)"
+    )
+    lines += wrapped(memory) + wrapped(limits)
     if !device.features.isEmpty {
-      lines.append(indent + "has: " + device.features.joined(separator: ", "))
+      lines += wrapped("has: " + device.features.joined(separator: ", "))
     }
-    if !device.lacks.isEmpty {
-      lines.append(indent + "lacks: " + device.lacks.joined(separator: ", "))
-    }
-    if let obstacle = device.obstacle { lines.append(indent + "cannot be used: \(obstacle)") }
+    if !device.lacks.isEmpty { lines += wrapped("lacks: " + device.lacks.joined(separator: ", ")) }
+    if let obstacle = device.obstacle { lines += wrapped("cannot be used: \(obstacle)") }
     return lines
   }
 

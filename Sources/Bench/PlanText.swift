@@ -91,7 +91,9 @@ enum PlanText {
       "table rows \(mebi(memory.tableByteCount))",
     ]
     let peak = "at most \(mebi(memory.peakByteCount)) MiB if every program runs: "
-    return wrapped("memory        ", peak + parts.joined(separator: ", "))
+    let hasDriver = report.programs.contains { $0.unit == .gpu }
+    let driver = hasDriver ? "; the GPU's driver takes more for itself, which is not planned" : ""
+    return wrapped("memory        ", peak + parts.joined(separator: ", ") + driver)
   }
 
   /// A share with as many digits as gates need.

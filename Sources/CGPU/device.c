@@ -30,14 +30,31 @@ static VkResult create_device(struct tg_device *device, const tg_info *info) {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
       .timelineSemaphore = VK_TRUE,
   };
-  const char *extension = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+  const char *extensions[3];
+  uint32_t count = 0;
+  if (info->has_import) extensions[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT sizes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
+      .computeFullSubgroups = VK_TRUE,
+  };
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .pNext = &sizes,
+      .cooperativeMatrix = VK_TRUE,
+  };
+  if (info->matrix[0]) {
+    extensions[count++] = "VK_KHR_cooperative_matrix";
+    extensions[count++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+    twelve.pNext = &matrices;
+    twelve.shaderFloat16 = twelve.vulkanMemoryModel = VK_TRUE;
+  }
   VkDeviceCreateInfo create = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
       .pNext = &twelve,
       .queueCreateInfoCount = 1,
       .pQueueCreateInfos = &queue,
-      .enabledExtensionCount = info->has_import ? 1 : 0,
-      .ppEnabledExtensionNames = &extension,
+      .enabledExtensionCount = count,
+      .ppEnabledExtensionNames = extensions,
   };
   return device->system->vk.CreateDevice(device->physical, &create, NULL, &device->device);
 }
@@ -71,9 +88,8 @@ tg_device *tg_device_open(tg_system *system, uint32_t index, const void *cache, 
     return NULL;
   }
 #define LOAD(name)                                                                                 \
-  device->vk.name = (PFN_vk##name)system->vk.GetDeviceProcAddr(device->device, "vk" #name);        \
-  if (!device->vk.name) device->vk.name = system->vk.name;
-  TG_FUNCTIONS(LOAD)
+  device->vk.name = (PFN_vk##name)system->vk.GetDeviceProcAddr(device->device, "vk" #name);
+  TG_DEVICE_FUNCTIONS(LOAD)
   device->vk.GetMemoryHostPointerPropertiesEXT =
       (PFN_vkGetMemoryHostPointerPropertiesEXT)system->vk.GetDeviceProcAddr(
           device->device, "vkGetMemoryHostPointerPropertiesEXT");

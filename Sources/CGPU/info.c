@@ -84,6 +84,44 @@ static void read_features(tg_info *info, const struct tg_functions *vk, VkPhysic
   info->has_byte_storage = twelve.storageBuffer8BitAccess;
 }
 
+// The largest matrices of f16 that a device multiplies and kernels here can use.
+static void read_matrices(tg_info *info, const struct tg_system *system, VkPhysicalDevice device) {
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT sizes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .pNext = &sizes};
+  VkPhysicalDeviceVulkan12Features twelve = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &matrices};
+  VkPhysicalDeviceFeatures2 features = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &twelve};
+  system->vk.GetPhysicalDeviceFeatures2(device, &features);
+  PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR list =
+      (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)system->resolve(
+          system->instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+  bool has_types = twelve.vulkanMemoryModel && twelve.shaderFloat16 && sizes.computeFullSubgroups;
+  if (!matrices.cooperativeMatrix || !has_types || !list) return;
+  uint32_t count = 0, most = 0;
+  list(device, &count, NULL);
+  VkCooperativeMatrixPropertiesKHR *all = calloc(count + 1, sizeof *all);
+  if (!all) return;
+  for (uint32_t i = 0; i < count; i++) {
+    all[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  }
+  list(device, &count, all);
+  for (uint32_t i = 0; i < count; i++) {
+    const VkCooperativeMatrixPropertiesKHR *p = &all[i];
+    bool is_half = p->AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p->BType == p->AType;
+    bool is_single = p->CType == VK_COMPONENT_TYPE_FLOAT32_KHR && p->ResultType == p->CType;
+    uint32_t size = p->MSize * p->NSize * p->KSize;
+    if (!is_half || !is_single || p->scope != VK_SCOPE_SUBGROUP_KHR || size <= most) continue;
+    if (16 % p->MSize || 64 % p->NSize || 32 % p->KSize || p->KSize % 4) continue;
+    memcpy(info->matrix, (uint32_t[]){p->MSize, p->NSize, p->KSize}, sizeof info->matrix);
+    most = size;
+  }
+  free(all);
+}
+
 void tg_device_info(const tg_system *system, uint32_t index, tg_info *info) {
   memset(info, 0, sizeof *info);
   if (index >= system->count) return;
@@ -103,6 +141,8 @@ void tg_device_info(const tg_system *system, uint32_t index, tg_info *info) {
   bool has_budget = has_extension(extensions, count, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   info->has_import = has_host;
   info->has_cooperative_matrix = has_extension(extensions, count, "VK_KHR_cooperative_matrix");
+  bool has_sizes =
+      has_extension(extensions, count, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   free(extensions);
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
@@ -127,5 +167,6 @@ void tg_device_info(const tg_system *system, uint32_t index, tg_info *info) {
                         eleven.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
   info->import_alignment = (uint32_t)host.minImportedHostPointerAlignment;
   read_features(info, vk, device);
+  if (info->has_cooperative_matrix && has_sizes) read_matrices(info, system, device);
   read_memory(info, vk, device, has_budget);
 }

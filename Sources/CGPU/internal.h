@@ -7,16 +7,43 @@
 
 #include "cgpu.h"
 
+// Cooperative matrices, which headers before 1.3.255 lack.
+#ifndef VK_KHR_cooperative_matrix
+typedef struct {
+  VkStructureType sType;
+  void *pNext;
+  VkBool32 cooperativeMatrix, cooperativeMatrixRobustBufferAccess;
+} VkPhysicalDeviceCooperativeMatrixFeaturesKHR;
+typedef struct {
+  VkStructureType sType;
+  void *pNext;
+  uint32_t MSize, NSize, KSize;
+  int AType, BType, CType, ResultType;
+  VkBool32 saturatingAccumulation;
+  int scope;
+} VkCooperativeMatrixPropertiesKHR;
+typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(
+    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesKHR *);
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR \
+  ((VkStructureType)1000506000)
+#define VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR ((VkStructureType)1000506001)
+#define VK_COMPONENT_TYPE_FLOAT16_KHR 0
+#define VK_COMPONENT_TYPE_FLOAT32_KHR 1
+#define VK_SCOPE_SUBGROUP_KHR 3
+#endif
+
 #define TG_GLOBAL_FUNCTIONS(X) \
   X(CreateInstance) X(EnumerateInstanceLayerProperties) X(EnumerateInstanceExtensionProperties)
 
-#define TG_FUNCTIONS(X)                                                                            \
+#define TG_INSTANCE_FUNCTIONS(X)                                                                   \
   X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties)                    \
   X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceFeatures2)                                    \
   X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceMemoryProperties)                   \
-  X(GetPhysicalDeviceMemoryProperties2)                                                            \
-  X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(DestroyDevice) X(GetDeviceQueue)         \
-  X(GetDeviceProcAddr) X(CreateSemaphore) X(DestroySemaphore) X(WaitSemaphores)                    \
+  X(GetPhysicalDeviceMemoryProperties2) X(EnumerateDeviceExtensionProperties) X(CreateDevice)      \
+  X(GetDeviceProcAddr)
+
+#define TG_DEVICE_FUNCTIONS(X)                                                                     \
+  X(DestroyDevice) X(GetDeviceQueue) X(CreateSemaphore) X(DestroySemaphore) X(WaitSemaphores)      \
   X(SignalSemaphore) X(CreatePipelineCache) X(DestroyPipelineCache) X(GetPipelineCacheData)        \
   X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements) X(AllocateMemory)                \
   X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(CreateBufferView) X(DestroyBufferView)          \
@@ -32,7 +59,8 @@
 
 struct tg_functions {
   TG_GLOBAL_FUNCTIONS(TG_DECLARE)
-  TG_FUNCTIONS(TG_DECLARE)
+  TG_INSTANCE_FUNCTIONS(TG_DECLARE)
+  TG_DEVICE_FUNCTIONS(TG_DECLARE)
   PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT;
 };
 
@@ -92,5 +120,10 @@ struct tg_recording {
 };
 
 int tg_status_of(VkResult result);
+
+// Mesa's software driver reads how wide its vectors are when devices are first listed, and takes 256
+// bits of a processor that has 512 unless it is told. Version 22.3 is told; later ones are slower so.
+// Whoever has set LP_NATIVE_VECTOR_WIDTH is left alone.
+void tg_widen_software_driver(void);
 
 #endif

@@ -33,56 +33,76 @@ static uint16_t element(const void *source, int format, size_t index) {
   return half_of(value);
 }
 
-void tg_pack_halves(const void *source, int format, size_t rows, size_t columns, size_t width,
-                    size_t first, size_t last, uint16_t *target) {
-  size_t each = width / 8, depth = (columns + 3) / 4;
+// A matrix that is packed.
+struct matrix {
+  const void *elements;
+  int format;
+  size_t rows, columns, width;
+};
+
+// Writes the texel of four columns, from `column` on, of a row that exists.
+typedef void put_texel(const struct matrix *matrix, size_t row, size_t column, void *out);
+
+// Goes through the texels of some tiles; those of rows that do not exist are zeros.
+static inline __attribute__((always_inline)) void pack(const struct matrix *matrix, size_t first,
+                                                       size_t last, char *target, size_t texel,
+                                                       put_texel *put) {
+  size_t lanes = matrix->width / 8, depth = (matrix->columns + 3) / 4;
   for (size_t tile = first; tile < last; tile++) {
-    for (size_t place = 0; place < width; place++) {
-      size_t row = tile * width + place, lane = place / each, v = place % each;
-      uint16_t *out = target + ((tile * depth * each + v) * 8 + lane) * 4;
-      for (size_t k = 0; k < depth; k++, out += each * 32) {
-        for (size_t j = 0; j < 4; j++) {
-          size_t column = 4 * k + j;
-          out[j] = row < rows && column < columns
-                       ? element(source, format, row * columns + column) : 0;
+    for (size_t place = 0; place < matrix->width; place++) {
+      size_t row = tile * matrix->width + place;
+      char *out = target + ((tile * depth * 8 + place % 8) * lanes + place / 8) * texel;
+      for (size_t k = 0; k < depth; k++, out += 8 * lanes * texel) {
+        if (row < matrix->rows) {
+          put(matrix, row, 4 * k, out);
+        } else {
+          memset(out, 0, texel);
         }
       }
     }
   }
+}
+
+static inline void put_halves(const struct matrix *m, size_t row, size_t column, void *out) {
+  uint16_t *halves = out;
+  for (size_t j = 0; j < 4; j++, column++) {
+    halves[j] =
+        column < m->columns ? element(m->elements, m->format, row * m->columns + column) : 0;
+  }
+}
+
+static inline void put_bytes(const struct matrix *m, size_t row, size_t column, void *out) {
+  int8_t *bytes = out;
+  const int8_t *elements = m->elements;
+  for (size_t j = 0; j < 4; j++, column++) {
+    bytes[j] = column < m->columns ? elements[row * m->columns + column] : 0;
+  }
+}
+
+static inline void put_nibbles(const struct matrix *m, size_t row, size_t column, void *out) {
+  const uint8_t *elements = m->elements;
+  uint32_t word = 0;
+  for (size_t j = 0; j < 4 && column + j < m->columns; j++) {
+    size_t index = row * m->columns + column + j;
+    word |= (uint32_t)(elements[index / 2] >> index % 2 * 4 & 15) << 4 * j;
+  }
+  *(uint32_t *)out = word;
+}
+
+void tg_pack_halves(const void *source, int format, size_t rows, size_t columns, size_t width,
+                    size_t first, size_t last, uint16_t *target) {
+  struct matrix matrix = {source, format, rows, columns, width};
+  pack(&matrix, first, last, (char *)target, 8, put_halves);
 }
 
 void tg_pack_bytes(const int8_t *source, size_t rows, size_t columns, size_t width, size_t first,
                    size_t last, int8_t *target) {
-  size_t each = width / 8, depth = (columns + 3) / 4;
-  for (size_t tile = first; tile < last; tile++) {
-    for (size_t place = 0; place < width; place++) {
-      size_t row = tile * width + place, lane = place / each, v = place % each;
-      int8_t *out = target + ((tile * depth * each + v) * 8 + lane) * 4;
-      for (size_t k = 0; k < depth; k++, out += each * 32) {
-        for (size_t j = 0; j < 4; j++) {
-          size_t column = 4 * k + j;
-          out[j] = row < rows && column < columns ? source[row * columns + column] : 0;
-        }
-      }
-    }
-  }
+  struct matrix matrix = {source, 0, rows, columns, width};
+  pack(&matrix, first, last, (char *)target, 4, put_bytes);
 }
 
 void tg_pack_nibbles(const uint8_t *source, size_t rows, size_t columns, size_t width, size_t first,
                      size_t last, uint32_t *target) {
-  size_t each = width / 8, depth = (columns + 3) / 4;
-  for (size_t tile = first; tile < last; tile++) {
-    for (size_t place = 0; place < width; place++) {
-      size_t row = tile * width + place, lane = place / each, v = place % each;
-      uint32_t *out = target + (tile * depth * each + v) * 8 + lane;
-      for (size_t k = 0; k < depth; k++, out += each * 8) {
-        uint32_t word = 0;
-        for (size_t j = 0; j < 4 && row < rows && 4 * k + j < columns; j++) {
-          size_t index = row * columns + 4 * k + j;
-          word |= (uint32_t)(source[index / 2] >> index % 2 * 4 & 15) << 4 * j;
-        }
-        *out = word;
-      }
-    }
-  }
+  struct matrix matrix = {source, 0, rows, columns, width};
+  pack(&matrix, first, last, (char *)target, 4, put_nibbles);
 }

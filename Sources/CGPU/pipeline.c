@@ -40,7 +40,7 @@ static VkResult make_layouts(struct tg_pipeline *pipeline) {
 
 static VkResult make_pipeline(struct tg_pipeline *pipeline, const uint32_t *words,
                               size_t byte_count, const uint32_t *constants,
-                              uint32_t constant_count) {
+                              uint32_t constant_count, bool full_subgroups) {
   struct tg_device *device = pipeline->device;
   VkShaderModuleCreateInfo code = {
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -65,6 +65,8 @@ static VkResult make_pipeline(struct tg_pipeline *pipeline, const uint32_t *word
       .stage =
           {
               .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+              .flags = full_subgroups
+                           ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,
               .stage = VK_SHADER_STAGE_COMPUTE_BIT,
               .module = module,
               .pName = "main",
@@ -80,7 +82,8 @@ static VkResult make_pipeline(struct tg_pipeline *pipeline, const uint32_t *word
 
 tg_pipeline *tg_pipeline_create(tg_device *device, const uint32_t *words, size_t byte_count,
                                 const uint8_t *kinds, uint32_t kind_count, uint32_t push_bytes,
-                                const uint32_t *constants, uint32_t constant_count, int *status) {
+                                const uint32_t *constants, uint32_t constant_count,
+                                bool full_subgroups, int *status) {
   *status = TG_FAILED;
   if (kind_count > 16 || constant_count > 16) return NULL;
   struct tg_pipeline *pipeline = calloc(1, sizeof *pipeline);
@@ -91,7 +94,7 @@ tg_pipeline *tg_pipeline_create(tg_device *device, const uint32_t *words, size_t
   memcpy(pipeline->kinds, kinds, kind_count);
   VkResult result = make_layouts(pipeline);
   if (result == VK_SUCCESS) {
-    result = make_pipeline(pipeline, words, byte_count, constants, constant_count);
+    result = make_pipeline(pipeline, words, byte_count, constants, constant_count, full_subgroups);
   }
   *status = tg_status_of(result);
   if (result == VK_SUCCESS) return pipeline;

@@ -108,7 +108,8 @@ tg_system *tg_open(bool validate, bool synchronise, int *status) {
   }
 #define LOAD(name) \
   system->vk.name = (PFN_vk##name)system->resolve(system->instance, "vk" #name);
-  TG_FUNCTIONS(LOAD)
+  TG_INSTANCE_FUNCTIONS(LOAD)
+  tg_widen_software_driver();
   system->count = 16;
   result = system->vk.EnumeratePhysicalDevices(system->instance, &system->count, system->devices);
   if (result != VK_SUCCESS && result != VK_INCOMPLETE) system->count = 0;

@@ -77,6 +77,20 @@ struct GPUDeviceTests {
     #expect(tg_wait(context.handle, value, 10_000_000_000) == 0)
   }
 
+  @Test func aLostDeviceStaysLost() throws {
+    let context = try GPUContext(TestGPU.options(imports: true))
+    let lost = Int32(TG_DEVICE_LOST.rawValue)
+    let error = #expect(throws: DeviceError.self) { try context.submit("part") { _ in lost } }
+    let expected = DeviceError.lost(
+      unit: UnitNames.gpu,
+      program: "part",
+      reason: "\(context.device.name) was lost"
+    )
+    #expect(error == expected)
+    let next = #expect(throws: DeviceError.self) { try context.run([], program: "next") }
+    #expect(next == expected)
+  }
+
   @Test func devicesArePickedByNameOrIndex() throws {
     let system = try GPUSystem(validates: false)
     let first = try #require(system.devices.first { $0.obstacle == nil })

@@ -16,6 +16,15 @@ enum TestGPU {
     options.family = .tiles
     return try? GPUUnit(options)
   }()
+  /// Those with cooperative matrices, where the device has some that fit.
+  static let matrices: GPUUnit? = {
+    guard tiled?.device.matrix != nil else { return nil }
+    var options = TestGPU.options(imports: true)
+    options.family = .tiles
+    options.tiles = GPUTiles(lanes: 8)
+    options.tiles?.shared = GPUTiles.Shared(rows: 64, usesMatrices: true)
+    return try? GPUUnit(options)
+  }()
   static var isAvailable: Bool { unit != nil }
 
   static func options(imports: Bool) -> GPUOptions {
@@ -78,8 +87,8 @@ struct GPUTests {
       on: ReferenceUnit(),
       over: problem.weights
     )
-    for unit in [TestGPU.unit, TestGPU.copying, TestGPU.tiled] {
-      let unit = try #require(unit)
+    let units = try [TestGPU.unit, TestGPU.copying, TestGPU.tiled].map { try #require($0) }
+    for unit in units + [TestGPU.matrices].compactMap({ $0 }) {
       let got = try Self.run(graph, inputs, on: unit, over: problem.weights)
       let scale = expected.reduce(0) { max($0, abs($1)) }
       let worst = Self.worst(expected, got, floor: max(scale * 0x1p-9, 6.1e-5))

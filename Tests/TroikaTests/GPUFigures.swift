@@ -131,6 +131,22 @@ struct GPUFigures {
     }
   }
 
+  /// What products take in each of the tiles that the family for real devices offers.
+  @Test func tiles() throws {
+    var options = GPUOptions()
+    options.family = .tiles
+    let unit = try GPUUnit(options)
+    let tuning = GPUTuning(context: unit.context) { graph, weights in
+      let executable = try unit.compile(Segment(unit: .gpu, graph: graph), over: weights)
+      return try #require(executable as? GPUExecutable)
+    }
+    for choice in unit.context.tileChoices {
+      for (tiles, nanoseconds) in try tuning.times(choice) {
+        print("\(tiles.shared): \(nanoseconds / 1000) us for 0.1 GFLOP")
+      }
+    }
+  }
+
   private static func compare(
     _ label: String,
     _ graph: Graph,

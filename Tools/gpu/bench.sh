@@ -1,5 +1,5 @@
 #!/bin/sh
-# Times product and attention shaders by themselves on the first Vulkan device, through the calls
+# Times the shaders of software devices by themselves on the first Vulkan device, through the calls
 # the GPU unit uses: Tools/gpu/bench.sh. Set VK_ICD_FILENAMES to choose a driver.
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,7 +13,7 @@ compile() { # output, source, defines
 compile half product_nt -DWEIGHT=0
 compile transposed product_nt
 compile plain product_nn
-compile attention attention
+for shader in attention elementwise rows; do compile $shader $shader; done
 compiler=${CC:-cc}
 "$compiler" -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -I"$root/Sources/CGPU/include" \
   "$root"/Sources/CGPU/*.c "$root/Tools/gpu/bench.c" -o "$build/bench" -ldl

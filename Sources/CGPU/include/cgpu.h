@@ -40,6 +40,9 @@ typedef struct {
   uint32_t subgroup_size, subgroup_operations;
   bool has_compute, has_timeline, has_subgroups, has_half_storage, has_half_arithmetic;
   bool has_byte_storage, has_import, has_cooperative_matrix, is_unified;
+  // Rows, columns and depth of the largest cooperative matrices of f16 with f32 sums that a subgroup
+  // multiplies and that divide 16 rows, 64 columns and 32 depths; zeros where there are none.
+  uint32_t matrix[3];
 } tg_info;
 
 enum tg_format {
@@ -80,10 +83,12 @@ tg_view *tg_view_create(tg_buffer *buffer, int format, uint64_t offset, uint64_t
                         int *status);
 void tg_view_destroy(tg_view *view);
 
-// `kinds[i]` is 0 for texels and 1 for storage; constants are 32-bit and numbered from 0.
+// `kinds[i]` is 0 for texels and 1 for storage; constants are 32-bit and numbered from 0. Subgroups
+// may be asked to be full on devices whose `matrix` is not zeros.
 tg_pipeline *tg_pipeline_create(tg_device *device, const uint32_t *words, size_t byte_count,
                                 const uint8_t *kinds, uint32_t kind_count, uint32_t push_bytes,
-                                const uint32_t *constants, uint32_t constant_count, int *status);
+                                const uint32_t *constants, uint32_t constant_count,
+                                bool full_subgroups, int *status);
 void tg_pipeline_destroy(tg_pipeline *pipeline);
 
 // A command buffer that is written once and submitted any number of times, one at a time.

@@ -8,8 +8,8 @@
 // Numbers of a dense format as f16, nearest even: 0 f32, 1 f16, 2 bf16.
 //
 // `target` holds tiles of `width` rows of the source; within a tile four columns of the source at a
-// time, then `width / 8` texels of 8 lanes, lane l holding rows l * (width / 8) and on. Rows and
-// columns that do not exist are zeros. Packs tiles from `first` up to `last`.
+// time, then 8 texels of `width / 8` lanes, lane l holding rows l * 8 and on. Rows and columns that
+// do not exist are zeros. Packs tiles from `first` up to `last`.
 void tg_pack_halves(const void *source, int format, size_t rows, size_t columns, size_t width,
                     size_t first, size_t last, uint16_t *target);
 

@@ -10,9 +10,11 @@ final class GPUContext: @unchecked Sendable {
   let handle: OpaquePointer
   private let pipelines = Protected<[GPUPipeline: OpaquePointer]>([:])
   private let failure = Protected<DeviceError?>(nil)
-  private let chosenTiles = Protected(GPUTiles())
+  private let chosenTiles: Protected<GPUTiles>
   /// A queue takes one submission at a time.
   private let submission = NSLock()
+  /// Lanes of the subgroup that a product of texels runs in; 8 where it does not.
+  let lanes: Int
   let folder: GPUCacheFolder
 
   init(_ options: GPUOptions) throws(DeviceError) {
@@ -20,9 +22,11 @@ final class GPUContext: @unchecked Sendable {
     system = try GPUSystem(validates: options.validates)
     device = try system.device(options.device)
     family = options.family ?? .suiting(device)
-    if family == .texels, device.subgroupSize != 8 {
-      throw .unavailable(unit: UnitNames.gpu, reason: "\(device.name) has no subgroups of 8")
+    guard family == .tiles || GPUTiles.lanes.contains(device.subgroupSize) else {
+      throw .unavailable(unit: UnitNames.gpu, reason: "\(device.name) has no subgroups of 8 or 16")
     }
+    lanes = family == .texels ? device.subgroupSize : 8
+    chosenTiles = Protected(GPUTiles(lanes: lanes))
     folder = GPUCacheFolder(options.cacheFolder, device)
     let known = folder.read("pipelines")
     var status: Int32 = 0
@@ -52,12 +56,20 @@ final class GPUContext: @unchecked Sendable {
   }
 
   /// Invocations of a workgroup that works on rows.
-  var rowLanes: Int { family == .texels ? 8 : max(64, device.subgroupSize) }
+  var rowLanes: Int { family == .texels ? lanes : max(64, device.subgroupSize) }
+
+  /// Rows of a weight matrix in a tile of the packed layout.
+  var packedRows: Int { 8 * lanes }
 
   /// Sizes of product tiles for programs that are lowered from now on.
   var tiles: GPUTiles {
     get { chosenTiles.update { $0 } }
     set { chosenTiles.update { $0 = newValue } }
+  }
+
+  /// What the device leaves open of tile sizes.
+  var tileChoices: [GPUTiles.Choice] {
+    GPUTiles.choices(family, lanes: lanes, hasMatrices: device.matrix != nil)
   }
 
   /// The file of self-test results.
@@ -86,6 +98,7 @@ final class GPUContext: @unchecked Sendable {
         UInt32(key.pushCount * 4),
         key.constants,
         UInt32(key.constants.count),
+        key.shader == .matrixHalf,
         &status
       )
       guard let made else { throw error(tg_status(UInt32(status)), key.shader.rawValue) }
@@ -169,7 +182,7 @@ struct GPUPipeline: Hashable, Sendable {
 extension GPUOptions.Family {
   /// The kernels for a device.
   static func suiting(_ device: GPUDevice) -> GPUOptions.Family {
-    device.kind == .software && device.subgroupSize == 8 ? .texels : .tiles
+    device.kind == .software && GPUTiles.lanes.contains(device.subgroupSize) ? .texels : .tiles
   }
 
   /// The file of self-test results: one for each set of shaders and kernels.

@@ -48,6 +48,9 @@ public struct GPUDevice: Hashable, Sendable {
   public let invocations: Int
   /// Invocations of a subgroup.
   public let subgroupSize: Int
+  /// Rows, columns and depth of the cooperative matrices of f16 with f32 sums that products use; nil
+  /// where the device has none that fit.
+  let matrix: [Int]?
   /// Whether the processor sees all of the device's memory without a bus between.
   public let isUnified: Bool
   /// What the device has beyond what is needed.
@@ -79,12 +82,19 @@ public struct GPUDevice: Hashable, Sendable {
     invocations = Int(info.invocations)
     subgroupSize = Int(info.subgroup_size)
     isUnified = info.is_unified
+    let sizes = [Int(info.matrix.0), Int(info.matrix.1), Int(info.matrix.2)]
+    let holdsTiles = info.shared_bytes >= GPUTiles.matrixSharedByteCount && info.invocations >= 256
+    // Software devices with other subgroups crash.
+    let isSafe = kind != .software || subgroupSize == 8
+    let isWhole = subgroupSize > 0 && 256 % subgroupSize == 0
+    matrix = sizes[0] > 0 && holdsTiles && isWhole && isSafe ? sizes : nil
     let optional: [(Bool, String)] = [
       (info.has_half_storage, "16-bit storage"), (info.has_half_arithmetic, "16-bit arithmetic"),
       (info.has_byte_storage, "8-bit storage"), (info.has_import, "import of host memory"),
       (info.has_cooperative_matrix, "cooperative matrices"),
     ]
-    features = optional.filter(\.0).map(\.1)
+    let used = matrix.map { " (\($0.map(String.init).joined(separator: " x ")) used)" } ?? ""
+    features = optional.filter(\.0).map { $0.1 == "cooperative matrices" ? $0.1 + used : $0.1 }
     lacks = optional.filter { !$0.0 }.map(\.1)
     let needed: [(Bool, String)] = [
       (api >= 1 << 22 | 2 << 12, "Vulkan 1.2"), (info.has_compute, "a compute queue"),
@@ -97,7 +107,8 @@ public struct GPUDevice: Hashable, Sendable {
     let identity = withUnsafeBytes(of: &id) { bytes in
       bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
-    cacheKey = "\(info.vendor_id)-\(info.device_id)-\(info.driver_version)-\(identity)"
+    cacheKey =
+      "\(info.vendor_id)-\(info.device_id)-\(info.driver_version)-\(subgroupSize)-\(identity)"
   }
 
   private static func text<Characters>(_ characters: Characters) -> String {

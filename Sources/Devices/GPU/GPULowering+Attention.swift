@@ -48,7 +48,7 @@ extension GPULowering {
       isGrouped: true
     )
     let width = node.type.shape.last
-    if context.family == .texels, width == 32 || width == 64 {
+    if context.family == .texels, width == 64 || width == 4 * context.lanes {
       return try fused(node, scale, run, count)
     }
     let none = try unused()
@@ -73,11 +73,12 @@ extension GPULowering {
     let numbers = try count ?? unused()
     let target = result(node)
     let clamp = takeClamp(of: node, at: target)
-    let rows = shape[0] > 8 ? 16 : 8
+    let lanes = context.lanes
+    let rows = shape[0] > lanes ? 2 * lanes : lanes
     emit(
       .attention,
       [
-        8, 1, 1, UInt32(rows), UInt32(shape.last / 32), count == nil ? 0 : 1,
+        UInt32(lanes), 1, 1, UInt32(rows), UInt32(shape.last / (4 * lanes)), count == nil ? 0 : 1,
         clamp == nil ? 0 : 1,
       ],
       [

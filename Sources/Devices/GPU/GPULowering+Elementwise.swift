@@ -77,7 +77,7 @@ extension GPULowering {
     parameters: (Float, Float) = (0, 0),
     clamp: (lower: Float, upper: Float)? = nil
   ) {
-    let lanes = context.family == .texels ? 8 : 128
+    let lanes = context.family == .texels ? context.lanes : 128
     emit(
       .elementwise,
       [

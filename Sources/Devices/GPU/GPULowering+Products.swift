@@ -71,7 +71,10 @@ extension GPULowering {
     let target = result(node)
     product.clamp = takeClamp(of: node, at: target)
     let type = graph.nodes[node.inputs[1]].type
-    convertedWeights[weightName(node.inputs[1])] = GPUMatrix.byteCount(type)
+    convertedWeights[weightName(node.inputs[1])] = GPUMatrix.byteCount(
+      type,
+      tile: context.packedRows
+    )
     guard source != nil else { return try layOut(product, left, target) }
     let matrix = try packed(node.inputs[1])
     for window in matrix.windows {
@@ -133,7 +136,8 @@ extension GPULowering {
       case .int4Palette32: (.productNibbleTable, TG_R32U)
       default: (.productHalf, TG_RG32U)
       }
-    let rows = tiles.rows(of: product.rows, in: tiles.weighted)
+    let rows = tiles.rows(of: product.rows, in: tiles.weighted, lanes: context.lanes)
+    let packed = context.packedRows
     let base = product.result.base + window.firstRow
     emit(
       shader,
@@ -143,7 +147,7 @@ extension GPULowering {
         .texels(none, TG_R32I), .texels(scales ?? none, TG_R32F), .texels(bias ?? none, TG_R32F),
       ],
       push: product.push(columns: window.rows, base: base),
-      groups: ((window.rows + 63) / 64, (product.rows + rows - 1) / rows, 1),
+      groups: ((window.rows + packed - 1) / packed, (product.rows + rows - 1) / rows, 1),
       work: product.rows * window.rows * product.depth * 8
     )
   }
@@ -155,7 +159,8 @@ extension GPULowering {
     base: Int
   ) -> [UInt32] {
     [
-      8, product.rounds ? 1 : 0, product.isWide(base: base) ? 1 : 0, UInt32(rows), UInt32(columns),
+      UInt32(context.lanes), product.rounds ? 1 : 0, product.isWide(base: base) ? 1 : 0,
+      UInt32(rows), UInt32(columns),
       product.isBiased ? 1 : 0,
       product.limit, product.roundsRight ? 1 : 0, product.adds ? 1 : 0,
       product.clamp == nil ? 0 : 1,
@@ -171,19 +176,19 @@ extension GPULowering {
     numbers: GPURange?,
     rightFormat: tg_format = TG_RGBA32F
   ) throws {
-    let rows = tiles.rows(of: product.rows, in: tiles.transposed)
-    let each = tiles.transposed.columns
+    let rows = tiles.rows(of: product.rows, in: tiles.transposed, lanes: context.lanes)
+    let each = tiles.transposed.columns * context.lanes
     let base = product.result.base
     emit(
       .productTransposed,
-      constants(product, rows: rows, columns: each, base: base),
+      constants(product, rows: rows, columns: tiles.transposed.columns, base: base),
       [
         .texels(left, TG_RGBA32F), .texels(right, rightFormat), .storage(target),
         .texels(try numbers ?? unused(), TG_R32I),
       ],
       push: product.push(columns: product.columns, base: base),
       groups: (
-        (product.columns + 8 * each - 1) / (8 * each), (product.rows + rows - 1) / rows,
+        (product.columns + each - 1) / each, (product.rows + rows - 1) / rows,
         product.batches
       ),
       work: product.batches * product.rows * product.columns * product.depth * 8
@@ -200,8 +205,9 @@ extension GPULowering {
     totals: GPURange? = nil,
     rightFormat: tg_format = TG_RGBA32F
   ) throws {
-    let rows = tiles.rows(of: product.rows, in: tiles.plain)
-    let each = product.columns > 32 ? tiles.plain.columns : 1
+    let rows = tiles.rows(of: product.rows, in: tiles.plain, lanes: context.lanes)
+    let most = 4 * context.lanes
+    let each = product.columns > most ? tiles.plain.columns : 1
     emit(
       .productPlain,
       constants(product, rows: rows, columns: each, base: 0) + [totals == nil ? 0 : 1],
@@ -212,7 +218,7 @@ extension GPULowering {
       ],
       push: product.push(columns: product.columns, base: product.result.base),
       groups: (
-        (product.columns + 32 * each - 1) / (32 * each), (product.rows + rows - 1) / rows,
+        (product.columns + most * each - 1) / (most * each), (product.rows + rows - 1) / rows,
         product.batches
       ),
       work: product.batches * product.rows * product.columns * product.blocks * 2

@@ -187,6 +187,12 @@ struct GPULowering {
       shader = tiled
       constants[0] = 256
       constants[3] = UInt32(rows)
+      if shader == .tiledHalf, tiles.shared.usesMatrices, push[0] > 16,
+        let matrix = context.device.matrix
+      {
+        shader = .matrixHalf
+        constants += (matrix + [context.device.subgroupSize]).map { UInt32($0) }
+      }
       groups = (Int(push[1] + 63) / 64, (Int(push[0]) + rows - 1) / rows, groups.z)
     }
     let dispatch = GPUDispatch(

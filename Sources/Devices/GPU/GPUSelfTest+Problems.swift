@@ -51,6 +51,9 @@ extension GPUSelfTest {
     try add(.linear, "linear with a bias") {
       [try $0.numbers([6, 21]), try $0.weight(.f32, [10, 21]), try $0.weight(.f32, [10])]
     }
+    try add(.linear, "linear of many rows with a bias") {
+      [try $0.numbers([70, 100]), try $0.weight(.f16, [75, 100]), try $0.weight(.f32, [75])]
+    }
     for isTransposed in [true, false] {
       try add(.matmul(transposeRight: isTransposed)) {
         [

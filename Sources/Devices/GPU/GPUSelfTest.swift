@@ -32,14 +32,16 @@ struct GPUSelfTest {
     try addMovement()
   }
 
-  /// Runs every problem on a unit and the Reference unit.
+  /// Runs every problem, or those of one operation, on a unit and the Reference unit.
   ///
   /// - Returns: the operations that differ by more than the bound, or do not run.
   func failures(
-    of compile: (Graph, any WeightSource) throws -> any Executable
+    ofKind kind: String? = nil,
+    _ compile: (Graph, any WeightSource) throws -> any Executable
   ) throws -> [Failure] {
     let reference = ReferenceUnit()
     return try problems.compactMap { problem in
+      guard kind == nil || problem.kind == kind else { return nil }
       let rounded = try problem.graph.applying([HalfStorage()])
       let expected = try Self.run(
         reference.compile(Segment(unit: .reference, graph: rounded), over: weights),

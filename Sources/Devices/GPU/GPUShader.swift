@@ -19,6 +19,7 @@ enum GPUShader: String, Hashable, Sendable {
   case tiledNibbleTable = "product_tiles_nibble_table"
   case tiledTransposed = "product_tiles_single"
   case tiledPlain = "product_tiles_plain"
+  case matrixHalf = "product_matrix_half"
 
   /// The same product for devices with shared memory of their own; nil for other shaders.
   var tiled: GPUShader? {
@@ -49,7 +50,8 @@ enum GPUShader: String, Hashable, Sendable {
     case .cache: [0, 1, 0, 0]
     case .mask: [0, 0, 0, 1]
     case .productHalf, .productByteBlock, .productByteRow, .productNibbleBlock,
-      .productNibbleTable, .tiledHalf, .tiledByteBlock, .tiledByteRow, .tiledNibbleBlock,
+      .productNibbleTable, .matrixHalf, .tiledHalf, .tiledByteBlock, .tiledByteRow,
+      .tiledNibbleBlock,
       .tiledNibbleTable:
       [0, 0, 1, 0, 0, 0]
     case .productTransposed, .tiledTransposed: [0, 0, 1, 0]

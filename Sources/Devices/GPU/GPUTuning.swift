@@ -8,21 +8,32 @@ struct GPUTuning {
   /// Launches of which the shortest counts, after one in which the driver compiles.
   private static let launches = 4
 
-  /// The sizes that take the shortest time.
+  /// The sizes that take the shortest time, of which cooperative matrices first have to be right.
   ///
   /// - Throws: where a product does not run.
   func fastest() throws -> GPUTiles {
-    defer { context.tiles = GPUTiles() }
-    var best = GPUTiles()
-    for choice in GPUTiles.choices(context.family) {
-      let times = try choice.candidates.map { tiles in
-        context.tiles = tiles
-        return try Self.nanoseconds(choice.kernel, compile)
-      }
-      let fastest = choice.candidates[GPUTiles.place(ofShortest: times)]
-      best = best.taking(choice.kernel, from: fastest)
+    defer { context.tiles = GPUTiles(lanes: context.lanes) }
+    var best = GPUTiles(lanes: context.lanes)
+    for choice in context.tileChoices {
+      let timed = try times(choice)
+      let fastest = timed[GPUTiles.place(ofShortest: timed.map(\.nanoseconds))]
+      best = best.taking(choice.kernel, from: fastest.tiles)
     }
     return best
+  }
+
+  /// What each candidate of a choice takes, without those that are wrong.
+  func times(_ choice: GPUTiles.Choice) throws -> [(tiles: GPUTiles, nanoseconds: Int)] {
+    try choice.candidates.compactMap { tiles in
+      context.tiles = tiles
+      guard try !tiles.shared.usesMatrices || isRight() else { return nil }
+      return (tiles, try Self.nanoseconds(choice.kernel, compile))
+    }
+  }
+
+  /// Whether the self-test's products with weights hold with the sizes that are set.
+  private func isRight() throws -> Bool {
+    try GPUSelfTest().failures(ofKind: "linear", compile).isEmpty
   }
 
   private static func nanoseconds(

@@ -49,14 +49,14 @@ public final class GPUUnit: ComputeUnit {
     if let tiles = options.tiles { return tiles }
     let name = context.family.tilesName
     let known = try? JSONDecoder().decode(GPUTiles.self, from: context.folder.read(name))
-    if let known, known.isOffered(context.family) { return known }
-    guard options.testsItself else { return GPUTiles() }
+    if let known, known.isOffered(by: context.tileChoices, lanes: context.lanes) { return known }
+    guard options.testsItself else { return GPUTiles(lanes: context.lanes) }
     // What cannot be timed is what the self-test then declines.
     let tuning = GPUTuning(context: context) { graph, weights in
       let lowering = try GPULowering(graph, over: weights, context: context, store: store)
       return try GPUExecutable(lowering, arena: arena, queue: queue, source: weights)
     }
-    guard let found = try? tuning.fastest() else { return GPUTiles() }
+    guard let found = try? tuning.fastest() else { return GPUTiles(lanes: context.lanes) }
     context.folder.write(name, (try? JSONEncoder().encode(found)) ?? Data())
     return found
   }

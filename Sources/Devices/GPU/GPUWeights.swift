@@ -17,11 +17,8 @@ final class GPUMatrix: @unchecked Sendable {
   let type: TensorType
   let windows: [Window]
 
-  /// Rows of the matrix in a tile of the packed layout.
-  static let tile = 64
-
-  /// Bytes of a packed matrix with its scales.
-  static func byteCount(_ type: TensorType) -> Int {
+  /// Bytes of a packed matrix with its scales, in tiles of some rows.
+  static func byteCount(_ type: TensorType, tile: Int) -> Int {
     let rows = (type.shape[0] + tile - 1) / tile * tile
     let scales: Int =
       switch type.dtype {
@@ -41,15 +38,22 @@ final class GPUMatrix: @unchecked Sendable {
     let (rows, columns) = (type.shape[0], type.shape[1])
     let depth = (columns + 3) / 4
     let texelBytes = type.dtype.packedTexelBytes
-    let tileTexels = depth * Self.tile
+    let tile = context.packedRows
+    let tileTexels = depth * tile
     let most = min(
       context.device.texelLimit,
       min(context.device.allocationLimit, 1 << 30) / texelBytes
     )
     let tiles = max(most / tileTexels, 1)
-    windows = try stride(from: 0, to: rows, by: tiles * Self.tile).map { first in
-      let count = min(tiles * Self.tile, rows - first)
-      let part = GPUMatrixPart(bytes: bytes, type: type, first: first, rows: count)
+    windows = try stride(from: 0, to: rows, by: tiles * tile).map { first in
+      let count = min(tiles * tile, rows - first)
+      let part = GPUMatrixPart(
+        bytes: bytes,
+        type: type,
+        first: first,
+        rows: count,
+        tile: tile
+      )
       return Window(
         firstRow: first,
         rows: count,
@@ -66,12 +70,14 @@ private struct GPUMatrixPart: @unchecked Sendable {
   let type: TensorType
   let first: Int
   let rows: Int
+  /// Rows of a tile of the packed layout.
+  let tile: Int
 
   private var columns: Int { type.shape[1] }
-  private var tiles: Int { (rows + GPUMatrix.tile - 1) / GPUMatrix.tile }
+  private var tiles: Int { (rows + tile - 1) / tile }
 
   func packed(_ context: GPUContext) throws -> GPUBuffer {
-    let size = tiles * GPUMatrix.tile * ((columns + 3) / 4) * type.dtype.packedTexelBytes
+    let size = tiles * tile * ((columns + 3) / 4) * type.dtype.packedTexelBytes
     let buffer = try GPUBuffer(context, byteCount: size)
     if let pointer = buffer.pointer {
       pack(to: pointer)
@@ -92,7 +98,7 @@ private struct GPUMatrixPart: @unchecked Sendable {
   }
 
   private func pack(tiles: Range<Int>, to target: UnsafeMutableRawPointer) {
-    let (from, to, width) = (tiles.lowerBound, tiles.upperBound, GPUMatrix.tile)
+    let (from, to, width) = (tiles.lowerBound, tiles.upperBound, tile)
     switch type.dtype {
     case .int8Block32, .int8Row:
       tg_pack_bytes(
@@ -133,7 +139,7 @@ private struct GPUMatrixPart: @unchecked Sendable {
   /// Scales of blocks or rows, or tables of 16 for each 32 rows, as f32.
   func scales(_ context: GPUContext) throws -> GPUBuffer? {
     let total = type.shape.elementCount
-    let padded = tiles * GPUMatrix.tile
+    let padded = tiles * tile
     let range: (start: Int, offset: Int, count: Int, size: Int)
     switch type.dtype {
     case .int8Block32:

@@ -1,12 +1,14 @@
 #version 450
-// Attention without a matrix of scores: one subgroup of 8 lanes owns ROWS queries of a head and
-// goes through the keys 64 at a time, keeping each query's largest score, sum and mixture.
+// Attention without a matrix of scores: one subgroup of 8 or 16 lanes owns ROWS queries of a
+// head and goes through the keys, eight a lane at a time, keeping each query's largest score, sum
+// and mixture.
 //
 // Lane l holds the scores of eight keys; for the mixture, scores go round the lanes one step at a
 // time, and each lane owns TEXELS texels of the values' columns.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
+const uint LANES = gl_WorkGroupSize.x;
 layout(constant_id = 3) const uint ROWS = 16;
 layout(constant_id = 4) const uint TEXELS = 2;
 layout(constant_id = 5) const uint COUNTED = 0;
@@ -23,19 +25,21 @@ layout(push_constant) uniform Push {
   float factor, lower, upper;
 };
 
-const uint DEPTH = TEXELS * 8; // texels of a head
-const uint LEFTS = ROWS / 8;
+const uint DEPTH = TEXELS * LANES; // texels of a head
+const uint LEFTS = ROWS / LANES;
 const float none = -3.4e38;
 
 float acrossMax(float x) {
   x = max(x, subgroupShuffleXor(x, 1));
   x = max(x, subgroupShuffleXor(x, 2));
-  return max(x, subgroupShuffleXor(x, 4));
+  x = max(x, subgroupShuffleXor(x, 4));
+  return LANES > 8 ? max(x, subgroupShuffleXor(x, 8)) : x;
 }
 float acrossAdd(float x) {
   x += subgroupShuffleXor(x, 1);
   x += subgroupShuffleXor(x, 2);
-  return x + subgroupShuffleXor(x, 4);
+  x += subgroupShuffleXor(x, 4);
+  return LANES > 8 ? x + subgroupShuffleXor(x, 8) : x;
 }
 
 void main() {
@@ -45,7 +49,7 @@ void main() {
   const int base = int(head / group * rows * DEPTH);
   int lefts[LEFTS];
   [[unroll]] for (uint i = 0; i < LEFTS; i++) {
-    lefts[i] = int((min(row + i * 8 + lane, tokens - 1) * heads + head) * DEPTH);
+    lefts[i] = int((min(row + i * LANES + lane, tokens - 1) * heads + head) * DEPTH);
   }
   float top[ROWS], total[ROWS];
   vec4 mixed[ROWS * TEXELS];
@@ -54,7 +58,7 @@ void main() {
     total[r] = 0;
     [[unroll]] for (uint t = 0; t < TEXELS; t++) mixed[r * TEXELS + t] = vec4(0);
   }
-  for (uint first = 0; first < limit; first += 64) {
+  for (uint first = 0; first < limit; first += LANES * 8) {
     float scores[ROWS * 8];
     [[unroll]] for (uint i = 0; i < ROWS * 8; i++) scores[i] = 0;
     int rights[8];
@@ -68,7 +72,7 @@ void main() {
       [[unroll]] for (uint r = 0; r < ROWS; r += 4) {
         vec4 x[4];
         [[unroll]] for (uint j = 0; j < 4; j++) {
-          x[j] = subgroupShuffle(a[(r + j) / 8], (r + j) % 8);
+          x[j] = subgroupShuffle(a[(r + j) / LANES], (r + j) % LANES);
         }
         [[unroll]] for (uint v = 0; v < 8; v++) {
           [[unroll]] for (uint j = 0; j < 4; j++) {
@@ -81,7 +85,7 @@ void main() {
         }
       }
     }
-    if (first + 64 > limit) {
+    if (first + LANES * 8 > limit) {
       [[unroll]] for (uint v = 0; v < 8; v++) {
         bool hidden = first + lane * 8 + v >= limit;
         [[unroll]] for (uint r = 0; r < ROWS; r++) {
@@ -102,12 +106,12 @@ void main() {
       }
       [[unroll]] for (uint t = 0; t < TEXELS; t++) mixed[r * TEXELS + t] *= shrink;
     }
-    [[dont_unroll]] for (uint turn = 0; turn < 8; turn++) {
+    [[dont_unroll]] for (uint turn = 0; turn < LANES; turn++) {
       vec4 b[8 * TEXELS];
       [[unroll]] for (uint v = 0; v < 8; v++) {
         int key = base + int(min(first + turn * 8 + v, rows - 1) * DEPTH + lane);
         [[unroll]] for (uint t = 0; t < TEXELS; t++) {
-          b[v * TEXELS + t] = texelFetch(values, key + int(t * 8));
+          b[v * TEXELS + t] = texelFetch(values, key + int(t * LANES));
         }
       }
       // Four rows and four keys at a time are what registers hold.
@@ -129,7 +133,7 @@ void main() {
         }
       }
       [[unroll]] for (uint i = 0; i < ROWS * 8; i++) {
-        scores[i] = subgroupShuffle(scores[i], (lane + 1) % 8);
+        scores[i] = subgroupShuffle(scores[i], (lane + 1) % LANES);
       }
     }
   }
@@ -139,7 +143,7 @@ void main() {
     [[unroll]] for (uint t = 0; t < TEXELS; t++) {
       vec4 value = mixed[r * TEXELS + t] * share;
       if (CLAMPS != 0) value = clamp(value, lower, upper);
-      wide[((row + r) * heads + head) * DEPTH + t * 8 + lane] = stored(value);
+      wide[((row + r) * heads + head) * DEPTH + t * LANES + lane] = stored(value);
     }
   }
 }

@@ -2,6 +2,7 @@
 //
 // Rows are numbered within a batch; `group` of them lie `inner` apart, then `outer`. Limits that
 // only a launch knows come from `numbers`: see visible().
+const uint LANES = gl_WorkGroupSize.x; // of kernels that are one subgroup
 layout(constant_id = 3) const uint ROWS = 24;
 layout(constant_id = 4) const uint COLUMNS = 8;
 layout(constant_id = 5) const uint BIASED = 0;

@@ -1,6 +1,6 @@
 #version 450
-// left · right with four columns in a texel of the right side: one subgroup of 8 lanes owns ROWS
-// rows and 32 * COLUMNS columns. A left texel holds four depths of a row in each lane.
+// left · right with four columns in a texel of the right side: one subgroup owns ROWS rows and
+// 4 * COLUMNS columns a lane. A left texel holds four depths of a row in each lane.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "product.glsl"
@@ -10,22 +10,22 @@ layout(binding = 4) uniform samplerBuffer totals; // what each row is divided by
 layout(constant_id = 10) const uint DIVIDES = 0;
 
 const uint BLOCK = ROWS < 4 ? ROWS : 4;
-const uint LEFTS = ROWS < 8 ? ROWS : ROWS / 8;
+const uint LEFTS = (ROWS + LANES - 1) / LANES;
 
 void main() {
   const uint lane = gl_SubgroupInvocationID;
   const uint tile = gl_WorkGroupID.x, batch = gl_WorkGroupID.z;
   const uint row = gl_WorkGroupID.y * ROWS;
   const uint texels = columns / 4;
-  const uint first = tile * 8 * COLUMNS + lane;
+  const uint first = tile * LANES * COLUMNS + lane;
   int lefts[LEFTS];
   [[unroll]] for (uint i = 0; i < LEFTS; i++) {
-    uint own = min(row + (ROWS < 8 ? i : i * 8 + lane), rows - 1);
+    uint own = min(row + (ROWS == 1 ? 0 : i * LANES + lane), rows - 1);
     lefts[i] = int(leftBase + batch * leftBatch + place(own, leftOuter, leftInner));
   }
   int rights[COLUMNS];
   [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-    rights[v] = int(batch * rightBatch + min(first + v * 8, texels - 1));
+    rights[v] = int(batch * rightBatch + min(first + v * LANES, texels - 1));
   }
   vec4 sums[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) sums[i] = vec4(0);
@@ -45,7 +45,7 @@ void main() {
     [[unroll]] for (uint r = 0; r < ROWS; r += BLOCK) {
       vec4 x[BLOCK];
       [[unroll]] for (uint i = 0; i < BLOCK; i++) {
-        x[i] = ROWS < 8 ? a[r + i] : subgroupShuffle(a[(r + i) / 8], (r + i) % 8);
+        x[i] = ROWS == 1 ? a[0] : subgroupShuffle(a[(r + i) / LANES], (r + i) % LANES);
       }
       [[unroll]] for (uint c = 0; c < 4 * COLUMNS; c++) {
         [[unroll]] for (uint i = 0; i < BLOCK; i++) {
@@ -63,8 +63,8 @@ void main() {
     float share = factor;
     if (DIVIDES != 0) share /= texelFetch(totals, int(batch * rows + row + r)).x;
     [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-      if (first + v * 8 >= texels) break;
-      uint own = target / 4 + first + v * 8;
+      if (first + v * LANES >= texels) break;
+      uint own = target / 4 + first + v * LANES;
       vec4 value = sums[r * COLUMNS + v] * share;
       if (ADDS != 0) value += wide[own];
       wide[own] = finished(value);

@@ -1,6 +1,6 @@
 #version 450
-// left · rightᵀ with four depths in a texel on both sides: one subgroup of 8 lanes owns ROWS rows
-// and 8 * COLUMNS columns. A left texel holds a row in each lane and is handed round by shuffles.
+// left · rightᵀ with four depths in a texel on both sides: one subgroup owns ROWS rows and
+// COLUMNS columns a lane. A left texel holds a row in each lane and is handed round by shuffles.
 // variant half: -DWEIGHT=0
 // variant byte_block: -DWEIGHT=1
 // variant byte_row: -DWEIGHT=2
@@ -18,21 +18,21 @@ layout(binding = 1) uniform samplerBuffer right;
 #endif
 
 const uint BLOCK = ROWS < 4 ? ROWS : 4;
-const uint LEFTS = ROWS < 8 ? ROWS : ROWS / 8;
+const uint LEFTS = (ROWS + LANES - 1) / LANES;
 
 void main() {
   const uint lane = gl_SubgroupInvocationID;
   const uint tile = gl_WorkGroupID.x, batch = gl_WorkGroupID.z;
   const uint row = gl_WorkGroupID.y * ROWS;
-  const uint first = tile * 8 * COLUMNS + lane * COLUMNS;
-  if (tile * 8 * COLUMNS >= visible(columns)) return;
+  const uint first = tile * LANES * COLUMNS + lane * COLUMNS;
+  if (tile * LANES * COLUMNS >= visible(columns)) return;
   int lefts[LEFTS];
   [[unroll]] for (uint i = 0; i < LEFTS; i++) {
-    uint own = min(row + (ROWS < 8 ? i : i * 8 + lane), rows - 1);
+    uint own = min(row + (ROWS == 1 ? 0 : i * LANES + lane), rows - 1);
     lefts[i] = int(leftBase + batch * leftBatch + place(own, leftOuter, leftInner));
   }
 #ifdef WEIGHT
-  int index = int(tile * depth * COLUMNS * 8 + lane);
+  int index = int(tile * depth * COLUMNS * LANES + lane);
   float factors[COLUMNS];
   [[unroll]] for (uint v = 0; v < COLUMNS; v++) factors[v] = scale(first + v, 0, blocks);
 #else
@@ -54,9 +54,9 @@ void main() {
     }
 #endif
     [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
-      b[v] = weight(index + int(v * 8), factors[v], first + v);
+      b[v] = weight(index + int(v * LANES), factors[v], first + v);
     }
-    index += int(COLUMNS * 8);
+    index += int(COLUMNS * LANES);
 #else
     [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
       b[v] = texelFetch(right, rights[v] + int(k));
@@ -67,7 +67,7 @@ void main() {
     [[unroll]] for (uint r = 0; r < ROWS; r += BLOCK) {
       vec4 x[BLOCK];
       [[unroll]] for (uint j = 0; j < BLOCK; j++) {
-        x[j] = ROWS < 8 ? a[r + j] : subgroupShuffle(a[(r + j) / 8], (r + j) % 8);
+        x[j] = ROWS == 1 ? a[0] : subgroupShuffle(a[(r + j) / LANES], (r + j) % LANES);
       }
       [[unroll]] for (uint v = 0; v < COLUMNS; v++) {
         [[unroll]] for (uint j = 0; j < BLOCK; j++) {

@@ -1,5 +1,5 @@
-// Weights as the packed layout holds them: tiles of 8 * COLUMNS columns, within a tile four
-// depths at a time, then COLUMNS texels of 8 lanes; lane l owns columns l * COLUMNS and on.
+// Weights as the packed layout holds them: tiles of 8 columns a lane, within a tile four
+// depths at a time, then 8 texels of every lane; lane l owns columns l * 8 and on.
 //
 // WEIGHT chooses the format: 0 f16, 1 bytes with a scale per 32, 2 bytes with a scale per row,
 // 3 nibbles with a scale per 32, 4 nibbles into tables of 16.

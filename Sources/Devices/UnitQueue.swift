@@ -56,7 +56,7 @@ public final class Moment: @unchecked Sendable {
   /// Blocks until the moment has come, and gives it up where that takes too long.
   ///
   /// - Parameters:
-  ///   - nanoseconds: how long the launch may run.
+  ///   - nanoseconds: how long the launch may run, pauses of the whole process left out.
   ///   - tooLong: the error where it runs longer.
   ///   - inVain: asked while the launch waits for its turn: the error where that will not come.
   /// - Returns: when the launch ran.
@@ -67,11 +67,16 @@ public final class Moment: @unchecked Sendable {
     inVain: () -> (any Error)?
   ) throws -> Timeline.Event {
     condition.lock()
+    var (charged, last) = (0, 0)
     while outcome == nil {
       var slice = Self.slice
       var problem: (any Error)?
       if let start {
-        let left = nanoseconds - (MonotonicClock.nanoseconds - start)
+        // A slice that took far longer is one in which this process could not run either.
+        let now = MonotonicClock.nanoseconds
+        charged += min(now - max(last, start), 2 * Self.slice)
+        last = now
+        let left = nanoseconds - charged
         if left <= 0 { problem = tooLong() }
         slice = min(slice, left)
       } else {

@@ -60,11 +60,11 @@ final class UnitFailures: @unchecked Sendable {
 
   /// Nanoseconds that a launch may run.
   ///
-  /// Ten seconds, and two nanoseconds for each operation and byte; on a Vulkan device, which
+  /// Thirty seconds, and two nanoseconds for each operation and byte; on a Vulkan device, which
   /// watches over its own progress, three minutes more; on units for tests no limit.
   func limit(work: Int, on unit: UnitID) -> Int {
     if let limitNanoseconds { return limitNanoseconds }
-    let usual = 10_000_000_000 + 2 * work
+    let usual = 30_000_000_000 + 2 * work
     switch unit {
     case .reference, .null: return .max
     case .gpu: return usual + 180_000_000_000

@@ -66,7 +66,8 @@ RULES = {
         where before > start and before < stop""",
     "a unit is not idle while it runs something": """
         select * from slice as a join slice as b
-        on a.process = b.process and a.lane = b.lane and a.category = 'idle' and b.category <> 'idle'
+        on a.process = b.process and a.lane = b.lane and a.category = 'idle'
+        and b.category not in ('idle', 'compile')
         where a.start < b.stop and b.start < a.stop and b.duration > 0 and a.duration > 0""",
 }
 

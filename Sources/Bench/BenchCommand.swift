@@ -27,6 +27,7 @@ enum BenchCommand: Command {
       --image F, --video F, --audio F  also time reading these files; may be repeated
       --output O          table (default), md, csv, json or jsonl; --json is --output json
       --save F            also write the JSON document into a file
+      --load F            show an earlier JSON document instead of timing; needs no model
       --baseline F        compare with an earlier JSON document; exit 1 where a stage is slower
       --threshold PCT     by more than this (5)
       --count-disturbed   comparisons also count samples that other processes disturbed
@@ -45,8 +46,8 @@ enum BenchCommand: Command {
     let arguments = try Arguments(
       words,
       valued: PlacementOptions.valued.union(files).union([
-        "units", "stages", "repeat", "warm-up", "seconds", "suite", "output", "save", "baseline",
-        "threshold", "kernels",
+        "units", "stages", "repeat", "warm-up", "seconds", "suite", "output", "save", "load",
+        "baseline", "threshold", "kernels",
       ]),
       repeated: files,
       switches: PlacementOptions.switches.union(["json", "count-disturbed"])
@@ -55,21 +56,10 @@ enum BenchCommand: Command {
     let layout = try layout(arguments)
     let threshold = try arguments.number("threshold", in: 0...10_000) ?? 5
     if let path = arguments["save"] { try FileOutput.check(path) }
-    let placement = try PlacementOptions(arguments)
-    var options = try options(arguments)
-    let suite = try suite(arguments["suite"])
     let baseline = try arguments["baseline"].map { try BenchReport(JSONNode(file: $0)) }
-    try Options.kernels(arguments)
-    let (folder, load) = try placement.open()
-    if arguments["placement"] != nil { options.placement = load.placement }
-    if options.units.isEmpty, options.placement == nil { options.units = units(load) }
+    let loaded = try arguments["load"].map { try BenchReport(JSONNode(file: $0)) }
     let report: BenchReport
-    do {
-      let benchmark = Benchmark(folder, suite, options, load: load)
-      report = try await measured(benchmark, scratch: options.scratch)
-    } catch {
-      throw placement.file.located(error)
-    }
+    if let loaded { report = loaded } else { report = try await run(arguments) }
     if let path = arguments["save"] {
       try FileOutput.write(report.json.text(.indented) + "\n", to: path)
     }
@@ -81,6 +71,23 @@ enum BenchCommand: Command {
     warn(report, baseline)
     warn(changes)
     return hold(changes, threshold)
+  }
+
+  /// Times what the command line asks for.
+  private static func run(_ arguments: Arguments) async throws -> BenchReport {
+    let placement = try PlacementOptions(arguments)
+    var options = try options(arguments)
+    let suite = try suite(arguments["suite"])
+    try Options.kernels(arguments)
+    let (folder, load) = try placement.open()
+    if arguments["placement"] != nil { options.placement = load.placement }
+    if options.units.isEmpty, options.placement == nil { options.units = units(load) }
+    do {
+      let benchmark = Benchmark(folder, suite, options, load: load)
+      return try await measured(benchmark, scratch: options.scratch)
+    } catch {
+      throw placement.file.located(error)
+    }
   }
 
   /// Runs it; interrupted, its files are removed and the process ends.

@@ -211,6 +211,8 @@ def check(page, url, scheme, folder):
         page.key("+")
         expect(float(page.value(wide)) >= first, "+ does not zoom")
         page.key("0")
+        expect(page.value("document.querySelectorAll('.timeline .arrows path').length") > 0,
+               "no arrow between units")
     if folder:
         shot(page, folder / f"{scheme}.png")
     page.call("Emulation.setDeviceMetricsOverride", width=390, height=800,

@@ -33,45 +33,6 @@ extension ReportData {
     }
   }
 
-  // MARK: - Traces
-
-  /// Each process of a trace is a timeline, each thread a lane.
-  mutating func addTrace(_ node: JSONNode) throws {
-    var names: [Int: String] = [:]
-    var threads: [Int: [Int: String]] = [:]
-    var slices: [Int: [(thread: Int, slice: JSONNode)]] = [:]
-    for event in try node.elements("traceEvents") {
-      let (process, thread) = (try event.integer("pid", or: 0), try event.integer("tid", or: 0))
-      switch (try event.string("ph"), event.value["name"]?.string) {
-      case ("M", "process_name"): names[process] = try event.member("args").string("name")
-      case ("M", "thread_name"):
-        threads[process, default: [:]][thread] = try event.member("args").string("name")
-      case ("X", _): slices[process, default: []].append((thread, event))
-      default: break
-      }
-    }
-    sources.append(.init(file: node.subject, kind: "trace", about: "\(slices.count) processes"))
-    for (process, events) in slices.sorted(by: { $0.key < $1.key }) {
-      let order = Set(events.map(\.thread)).sorted()
-      lanes.append(
-        Lanes(
-          title: "\(node.subject): \(names[process] ?? "process \(process)")",
-          lanes: order.map { threads[process]?[$0] ?? "thread \($0)" },
-          slices: try events.map { thread, event in
-            let start = try event.double("ts") * 1e3
-            return Lanes.Slice(
-              lane: order.firstIndex(of: thread) ?? 0,
-              name: try event.string("name"),
-              start: start,
-              end: start + max(0, try event.double("dur")) * 1e3,
-              isIdle: event.value["cat"] == "idle"
-            )
-          }
-        )
-      )
-    }
-  }
-
   // MARK: - Requests
 
   mutating func addResponse(_ node: JSONNode) throws {
@@ -84,19 +45,7 @@ extension ReportData {
         about: "\(try node.integer("promptTokens")) tokens in, \(tokens) out"
       )
     )
-    var order: [String] = []
-    let slices = try node.elements("timeline").map { event -> Lanes.Slice in
-      let unit = try event.string("unit")
-      if !order.contains(unit) { order.append(unit) }
-      return Lanes.Slice(
-        lane: order.firstIndex(of: unit) ?? 0,
-        name: try event.string("program"),
-        start: try event.double("startNs"),
-        end: try event.double("endNs"),
-        isIdle: false
-      )
-    }
-    lanes.append(Lanes(title: name, lanes: order, slices: slices))
+    lanes.append(try Lanes(title: name, timeline: node.elements("timeline")))
     for warning in try node.optional("warnings")?.elements() ?? [] {
       exceptions.append(
         .init(file: name, what: "request", unit: "", reason: try warning.string(), count: 1)

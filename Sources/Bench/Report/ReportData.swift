@@ -14,7 +14,7 @@ struct ReportData {
   /// Slices on lanes.
   struct Lanes {
     /// A stretch in which a unit runs something, or has a reason not to.
-    struct Slice {
+    struct Slice: Hashable {
       let lane: Int
       let name: String
       let start: Double
@@ -22,9 +22,21 @@ struct ReportData {
       let isIdle: Bool
     }
 
+    /// A slice that waited for another one's end.
+    struct Arrow {
+      let from: Slice
+      let to: Slice
+    }
+
     let title: String
     let lanes: [String]
     let slices: [Slice]
+    let arrows: [Arrow]
+
+    /// The name of a slice's lane.
+    func unit(of slice: Slice) -> String {
+      lanes.indices.contains(slice.lane) ? lanes[slice.lane] : ""
+    }
   }
 
   /// Launches of a simulated request.

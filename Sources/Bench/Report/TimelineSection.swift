@@ -14,7 +14,8 @@ enum TimelineSection {
       [
         .note(
           "A lane for each unit. Zoom with the buttons or + and -, pan by dragging or Page Up and Page "
-            + "Down, walk from slice to slice with the arrow keys. Grey: the unit waits."
+            + "Down, walk from slice to slice with the arrow keys. Grey: the unit waits. Arrows: what "
+            + "waited for another unit."
         )
       ] + timelines.enumerated().flatMap { figure($1, number: $0) }
     )
@@ -28,11 +29,19 @@ enum TimelineSection {
     let scale = Scale(upTo: (end - begin) / 1.02, from: left, to: Chart.width - 8)
     let height = top + Double(timeline.lanes.count) * laneHeight + 6
     let rest = timeline.slices.count - slices.count
+    let waits = TimelineArrows.words(timeline)
     let drawing: [Markup] =
       axis(scale, height)
       + timeline.lanes.enumerated().flatMap { lane($1, number: $0) }
       + [
-        .element("g", [("class", "slices")], slices.map { slice($0, begin, scale, timeline) }),
+        .element(
+          "g",
+          [("class", "slices")],
+          slices.map { slice($0, begin, scale, timeline, waits[$0]) }
+        ),
+        TimelineArrows.drawing(timeline, begin, scale) { lane, isLower in
+          top + Double(lane) * laneHeight + (isLower ? laneHeight - 4 : 4)
+        },
         .element("g", [("class", "names")], slices.compactMap { name($0, begin, scale) }),
       ]
     return [
@@ -60,7 +69,7 @@ enum TimelineSection {
           ),
         ]
       ),
-      units(timeline, end - begin), programs(timeline),
+      units(timeline, end - begin), programs(timeline), TimelineArrows.table(timeline),
     ]
   }
 
@@ -110,12 +119,14 @@ enum TimelineSection {
     _ slice: ReportData.Lanes.Slice,
     _ begin: Double,
     _ scale: Scale,
-    _ timeline: ReportData.Lanes
+    _ timeline: ReportData.Lanes,
+    _ wait: String?
   ) -> Markup {
     let (start, end) = (slice.start - begin, slice.end - begin)
-    let unit = timeline.lanes.indices.contains(slice.lane) ? timeline.lanes[slice.lane] : ""
+    let unit = timeline.unit(of: slice)
     let title =
       "\(slice.name), \(unit), \(Format.duration(end - start)) from \(Format.duration(start))"
+      + (wait.map { "; \($0)" } ?? "")
     return .element(
       "rect",
       [
@@ -184,7 +195,7 @@ enum TimelineSection {
   private static func programs(_ timeline: ReportData.Lanes) -> Markup {
     var sums: [[String]: (count: Int, time: Double, longest: Double)] = [:]
     for slice in timeline.slices where !slice.isIdle {
-      let unit = timeline.lanes.indices.contains(slice.lane) ? timeline.lanes[slice.lane] : ""
+      let unit = timeline.unit(of: slice)
       let time = slice.end - slice.start
       let known = sums[[slice.name, unit]] ?? (0, 0, 0)
       sums[[slice.name, unit]] = (known.count + 1, known.time + time, max(known.longest, time))

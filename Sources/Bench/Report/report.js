@@ -42,6 +42,7 @@
     var detail = figure.querySelector(".detail");
     var bars = Array.from(svg.querySelectorAll(".slices rect"));
     var names = Array.from(svg.querySelectorAll(".names text"));
+    var arrows = Array.from(svg.querySelectorAll(".arrows path"));
     var span = Number(figure.dataset.end);
     var view = { from: 0, to: span };
     var current = null;
@@ -64,6 +65,18 @@
         var fits = b - a > name.textContent.length * 6.6 + 8;
         name.setAttribute("class", fits ? "name" : "name hidden");
         name.setAttribute("x", a + 5);
+      });
+      arrows.forEach(function (arrow) {
+        var isIn = end(arrow) >= view.from && view.to >= start(arrow);
+        arrow.style.display = isIn ? "" : "none";
+        if (!isIn) { return; }
+        var a = Math.max(left, place(start(arrow))), b = Math.min(right, place(end(arrow)));
+        var from = Number(arrow.dataset.from), to = Number(arrow.dataset.to), middle = (from + to) / 2;
+        var back = to + (to > from ? -5 : 5);
+        var head = view.to >= end(arrow)
+          ? "M" + (b - 2.5) + " " + back + "L" + b + " " + to + "L" + (b + 2.5) + " " + back : "";
+        arrow.setAttribute("d", "M" + a + " " + from + "C" + a + " " + middle + " " + b + " " + middle
+          + " " + b + " " + to + head);
       });
       var marks = Array.from(axis.children), line = marks[0], text = marks[1];
       var bottom = line.getAttribute("y2");
@@ -98,6 +111,10 @@
       if (current) { current.classList.remove("current"); }
       current = bar;
       bar.classList.add("current");
+      arrows.forEach(function (arrow) {
+        var isEnd = arrow.dataset.lane === bar.dataset.lane && arrow.dataset.end === bar.dataset.start;
+        arrow.classList.toggle("current", isEnd);
+      });
       detail.textContent = bar.getAttribute("data-tip");
       var width = view.to - view.from;
       if (start(bar) > view.to || view.from > end(bar)) { look(start(bar) - width / 4, start(bar) + width * 0.75); }

@@ -23,7 +23,8 @@ extension Assumption {
     for launch in launches {
       busy[launch.unit, default: 0] += launch.nanoseconds.value * Double(launch.count)
     }
-    let whole = max(busy.values.reduce(0, +), 1)
+    // In the order of the launches, so that the same request gives the same bits in every process.
+    let whole = max(launches.reduce(0) { $0 + $1.nanoseconds.value * Double($1.count) }, 1)
     let order = Set(busy.keys).union([.host]).sorted { $0.name < $1.name }
     return order.compactMap { unit in
       let known = unit == .host ? profile.assumedHostFigures : profile.assumedFigures(of: unit)

@@ -1,3 +1,4 @@
+import CKernels
 import Foundation
 public import Graph
 
@@ -119,10 +120,15 @@ public final class Moment: @unchecked Sendable {
 final class UnitQueue: Sendable {
   private let line: WaitingLine
 
-  init(unit: UnitID) {
+  /// A queue whose thread stays on a processor where one is given: the thread works on loops beside
+  /// others that stay on theirs.
+  init(unit: UnitID, processor: Int? = nil) {
     let line = WaitingLine(unit: unit)
     self.line = line
-    let thread = Thread { while let job = line.next() { job() } }
+    let thread = Thread {
+      if let processor { _ = tk_pin_thread(Int32(processor)) }
+      while let job = line.next() { job() }
+    }
     thread.name = "troika-\(unit.name)"
     thread.stackSize = 8 << 20
     thread.start()

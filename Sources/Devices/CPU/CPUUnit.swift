@@ -7,7 +7,7 @@ public final class CPUUnit: ComputeUnit, HealthKeeping {
   public let health = HealthRecord()
   let pool: WorkerPool
   let arena = Arena()
-  private let queue = UnitQueue(unit: .cpu)
+  private let queue: UnitQueue
 
   /// The unit.
   ///
@@ -17,6 +17,7 @@ public final class CPUUnit: ComputeUnit, HealthKeeping {
   /// - Throws: `DeviceError.unavailable` where no thread can be had.
   public init(threads: Int, processors: [Int]? = nil) throws(DeviceError) {
     pool = try WorkerPool(threads: threads, processors: processors)
+    queue = UnitQueue(unit: .cpu, processor: processors?.first)
   }
 
   /// Every operation on f32, with weights in any format and caches in f16 or f32.

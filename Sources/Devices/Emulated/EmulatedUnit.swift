@@ -28,7 +28,7 @@ public final class EmulatedUnit: ComputeUnit, HealthKeeping {
   ) throws(DeviceError) {
     self.profile = profile
     pool = try WorkerPool(threads: threads, processors: processors)
-    queue = UnitQueue(unit: profile.unit)
+    queue = UnitQueue(unit: profile.unit, processor: processors?.first)
   }
 
   /// Compiles a segment as one program.

@@ -158,7 +158,8 @@ import FoundationXML
       ]
       let (text, outline) = try page(files, folder)
       for caption in [
-        "Units of ", "Programs of ", "Waits across units of ", "Placements of ", "Predictions and measurements", "Stages of ",
+        "Units of ", "Programs of ", "Waits across units of ", "Placements of ",
+        "Predictions and measurements", "Stages of ",
         "Launches of ", "Roofline of ", "Files", "Machines", "Units", "Operations by unit",
         "Refusals, fallbacks and failures",
       ] {

@@ -1,3 +1,4 @@
+import Devices
 import Foundation
 import Graph
 import Models
@@ -127,7 +128,16 @@ import Troika
     #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
   }
 
-  @Test(arguments: ["mission", "chunks=neuralEngine", "gpu:emulated"])
+  @Test(
+    .enabled(if: (try? Registry(threads: 1).unit(.gpu)) != nil, "did not run: no Vulkan device"),
+    arguments: ["mission", "audio=gpu", "gpu"]
+  )
+  func aVulkanDeviceGivesThemOnNinetyNineOfAHundred(_ placement: String) async throws {
+    let wrong = try await Self.differing(placement, every: 3)
+    #expect(wrong.count <= 1, "\(wrong.joined(separator: "\n"))")
+  }
+
+  @Test(arguments: ["chunks=neuralEngine", "gpu:emulated"])
   func halfUnitsGiveThemOnNinetyNineOfAHundred(_ placement: String) async throws {
     let wrong = try await Self.differing(placement, every: 3)
     #expect(wrong.count <= 1, "\(wrong.joined(separator: "\n"))")

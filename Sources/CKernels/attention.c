@@ -17,7 +17,6 @@ typedef struct {
   size_t workerFloats;
 } attention_job;
 
-static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static int64_t max_int(int64_t a, int64_t b) { return a > b ? a : b; }
 
 int64_t tk_first_position(const tk_attention *p) {

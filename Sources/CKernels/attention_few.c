@@ -23,7 +23,6 @@ static size_t worker_floats(const tk_attention *p) {
   return 2 * HEADS_AT_ONCE * RANGE_KEYS + wide;
 }
 
-static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 bool tk_attends_few(const tk_kernels *kernels, const tk_attention *p) {
   return p->tokens <= 4 && !p->blocks && p->size % (size_t)kernels->tileColumns == 0;

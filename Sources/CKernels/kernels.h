@@ -82,6 +82,31 @@ extern const tk_kernels tk_portable, tk_avx2, tk_avx512;
 const tk_kernels *tk_best(void);
 /// A table by name; NULL where this processor lacks it.
 const tk_kernels *tk_named(const char *name);
+static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+static inline size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
+
+/// Most weight rows of a task of tiles: packed they stay in the second-level cache.
+enum { TK_GROUP_COLUMNS = 128 };
+
+/// How a linear layer's results are divided into tasks of tiles.
+typedef struct {
+  size_t rows, columns;  // of the result
+  size_t rowsPerTask, columnsPerTask, splits;
+  size_t count;  // of all tasks
+} tk_tile_tasks;
+/// Results of one task: rows `start` to `end`, columns `first` to `last`.
+typedef struct {
+  size_t start, end, first, last;
+} tk_tile_range;
+/// Enough tasks to keep all threads busy to the end; rows are divided at multiples of `chunk`.
+tk_tile_tasks tk_divide_tiles(const tk_pool *pool, size_t rows, size_t columns, size_t chunk);
+tk_tile_range tk_tiles_of(const tk_tile_tasks *tasks, size_t task);
+
+/// Whether weights are int8 or four-bit ones in blocks or with palettes.
+bool tk_is_quantised(const tk_matrix *w);
+/// Bytes of one weight row, scales and palettes left out.
+size_t tk_row_bytes(const tk_matrix *w);
+
 /// How the weight rows of a linear layer in the dot-product form are divided into tasks.
 typedef struct {
   size_t rows;

@@ -13,12 +13,9 @@ typedef struct {
   float *packedX;    // [depth block][row tile][k][tileRows]
   float *perWorker;  // scratch of one worker after another
   size_t workerFloats;
-  size_t columnsPerTask, rowsPerTask, rowSplits;
+  tk_tile_tasks tiles;
   tk_dot_tasks dots;
 } linear_job;
-
-static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
-static size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
 
 // MARK: - Few rows
 
@@ -28,35 +25,6 @@ static bool is_four_bit(const tk_matrix *w) {
 
 static size_t arranged_floats(const tk_kernels *kernels, const tk_matrix *w) {
   return round_up(w->columns, 8 * (size_t)kernels->rows.lanes) / 8 * 9;
-}
-
-static size_t row_bytes(const tk_matrix *w) {
-  switch (w->format) {
-    case TK_F32: return w->columns * 4;
-    case TK_F16:
-    case TK_BF16: return w->columns * 2;
-    case TK_INT8_BLOCK32:
-    case TK_INT8_ROW: return w->columns;
-    default: return (w->columns + 1) / 2;
-  }
-}
-
-// One long run of rows for each thread, since memory serves few long streams best, and what is left
-// in short ones for whoever comes first.
-enum { SHORT_TASKS = 3, SHORT_BYTES = 16 << 10, DOT_ALIGNMENT = 4 };
-
-tk_dot_tasks tk_divide_rows(const tk_pool *pool, const tk_matrix *w) {
-  size_t threads = (size_t)tk_pool_threads(pool), shorts = threads * SHORT_TASKS;
-  tk_dot_tasks tasks = {.rows = w->rows};
-  size_t few = w->rows / (16 * threads) / DOT_ALIGNMENT * DOT_ALIGNMENT;
-  if (threads > 1 && few * row_bytes(w) >= SHORT_BYTES) tasks.shortRows = few;
-  size_t rest = w->rows - shorts * tasks.shortRows;
-  tasks.longRows = round_up((rest + threads - 1) / threads, DOT_ALIGNMENT);
-  size_t longs = (rest + tasks.longRows - 1) / tasks.longRows;
-  tasks.longs = longs;
-  size_t left = w->rows - min_size(longs * tasks.longRows, w->rows);
-  tasks.count = longs + (tasks.shortRows ? (left + tasks.shortRows - 1) / tasks.shortRows : 0);
-  return tasks;
 }
 
 size_t tk_linear_dot_limit(void) { return TK_DOT_LIMIT; }
@@ -69,15 +37,8 @@ void tk_linear_expect(tk_pool *pool, const tk_matrix *w) {
     tk_pool_expect(pool, NULL, 0, 0);
     return;
   }
-  size_t share = tk_divide_rows(pool, w).longRows * row_bytes(w);
+  size_t share = tk_divide_rows(pool, w).longRows * tk_row_bytes(w);
   tk_pool_expect(pool, w->data, share, min_size(share, EXPECTED_BYTES));
-}
-
-size_t tk_rows_of(const tk_dot_tasks *tasks, size_t task, size_t *first) {
-  size_t rows = task < tasks->longs ? tasks->longRows : tasks->shortRows;
-  size_t behind = tasks->longs * tasks->longRows;
-  *first = task < tasks->longs ? task * rows : behind + (task - tasks->longs) * rows;
-  return min_size(rows, tasks->rows - *first);
 }
 
 static void dot_task(void *context, int task, int worker) {
@@ -109,9 +70,9 @@ static void dot_linear(tk_pool *pool, linear_job *job) {
 
 // MARK: - Many rows
 
-// The weights of `columnsPerTask` columns stay packed in the second-level cache while chunks of
+// The weights of a task's columns stay packed in the second-level cache while chunks of
 // activation rows pass by; one panel of them stays in the first-level cache for a whole chunk.
-enum { GROUP_COLUMNS = 128, CHUNK_ROWS = 96, SPLIT_ROWS = 192 };
+enum { CHUNK_ROWS = 96 };
 
 static size_t chunk_rows(const tk_kernels *kernels) {
   return CHUNK_ROWS / (size_t)kernels->tileRows * (size_t)kernels->tileRows;
@@ -184,12 +145,10 @@ static void add_bias(const linear_job *job, size_t start, size_t end, size_t fir
 static void tile_task(void *context, int task, int worker) {
   linear_job *job = context;
   size_t tileColumns = (size_t)job->kernels->tileColumns, chunk = chunk_rows(job->kernels);
-  size_t first = (size_t)task / job->rowSplits * job->columnsPerTask;
-  size_t start = (size_t)task % job->rowSplits * job->rowsPerTask;
-  size_t last = min_size(first + job->columnsPerTask, job->w->rows);
-  size_t end = min_size(start + job->rowsPerTask, job->rows);
+  const tk_tile_range mine = tk_tiles_of(&job->tiles, (size_t)task);
+  const size_t start = mine.start, end = mine.end, first = mine.first, last = mine.last;
   float *b = job->perWorker + (size_t)worker * job->workerFloats;
-  float *rows = b + TK_DEPTH * GROUP_COLUMNS;
+  float *rows = b + TK_DEPTH * TK_GROUP_COLUMNS;
   float *edge = rows + (TK_DEPTH + 16) * tileColumns;
   for (size_t block = 0; block < job->w->columns; block += TK_DEPTH) {
     size_t count = min_size(TK_DEPTH, job->w->columns - block);
@@ -205,27 +164,12 @@ static void tile_task(void *context, int task, int worker) {
   add_bias(job, start, end, first, last - first);
 }
 
-/// Columns and rows of one task: enough tasks to keep all threads busy to the end.
-static int divide(linear_job *job, size_t threads) {
-  size_t tileColumns = (size_t)job->kernels->tileColumns;
-  size_t chunk = chunk_rows(job->kernels), columns = job->w->rows;
-  size_t share = round_up((columns + 4 * threads - 1) / (4 * threads), tileColumns);
-  job->columnsPerTask = min_size(GROUP_COLUMNS, share < 64 ? 64 : share);
-  size_t groups = (columns + job->columnsPerTask - 1) / job->columnsPerTask;
-  size_t wanted = threads > 1 && groups < 8 * threads ? 8 * threads / groups : 1;
-  size_t most = job->rows / SPLIT_ROWS ? job->rows / SPLIT_ROWS : 1;
-  size_t splits = min_size(wanted ? wanted : 1, most);
-  job->rowsPerTask = round_up((job->rows + splits - 1) / splits, chunk);
-  job->rowSplits = (job->rows + job->rowsPerTask - 1) / job->rowsPerTask;
-  return (int)(groups * job->rowSplits);
-}
-
 // MARK: - Entry
 
 static size_t worker_floats(const tk_kernels *kernels, size_t rows) {
   if (rows <= TK_DOT_LIMIT) return 0;
   size_t columns = (size_t)kernels->tileColumns;
-  return TK_DEPTH * GROUP_COLUMNS + (TK_DEPTH + 16) * columns + (size_t)kernels->tileRows * columns;
+  return TK_DEPTH * TK_GROUP_COLUMNS + (TK_DEPTH + 16) * columns + (size_t)kernels->tileRows * columns;
 }
 
 static size_t packed_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
@@ -252,5 +196,6 @@ void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w, c
   }
   size_t tileRows = (size_t)kernels->tileRows;
   tk_pool_run(pool, (int)((rows + tileRows - 1) / tileRows), pack_task, &job);
-  tk_pool_run(pool, divide(&job, (size_t)tk_pool_threads(pool)), tile_task, &job);
+  job.tiles = tk_divide_tiles(pool, rows, w->rows, chunk_rows(kernels));
+  tk_pool_run(pool, (int)job.tiles.count, tile_task, &job);
 }

@@ -13,9 +13,7 @@ typedef struct {
 } fixed_job;
 
 static bool is_fixed(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
-  bool blocks = w->format == TK_INT8_BLOCK32 || w->format == TK_INT4_BLOCK32 ||
-                w->format == TK_INT4_PALETTE32;
-  return blocks && rows <= TK_DOT_LIMIT && kernels->dotFixed;
+  return tk_is_quantised(w) && rows <= TK_DOT_LIMIT && kernels->dotFixed;
 }
 
 static void dot_task(void *context, int task, int worker) {

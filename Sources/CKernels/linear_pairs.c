@@ -10,7 +10,7 @@ static const float MOST_ACTIVATION = 8191, MOST_WEIGHT = 2047;
 
 // The weights of a task's columns stay packed in the second-level cache while chunks of activation
 // rows pass by.
-enum { GROUP_COLUMNS = 128, CHUNK_TILES = 7, SPLIT_ROWS = 192 };
+enum { CHUNK_TILES = 7 };
 
 typedef struct {
   const tk_kernels *kernels;
@@ -23,29 +23,25 @@ typedef struct {
   int32_t *packed;      // [block][row tile][pair][tileRows]
   float *units;         // [block][padded rows]
   char *perWorker;      // scratch of one worker after another
-  size_t columnsPerTask, rowsPerTask, rowSplits;
+  tk_tile_tasks tasks;
 } pair_job;
 
 /// Scratch of one worker: rows before they are interleaved, a group's panels, their units.
 typedef struct {
   float expanded[DEPTH];
   int32_t rows[32][PAIRS + 16];
-  float units[GROUP_COLUMNS];
-  int32_t panels[GROUP_COLUMNS * PAIRS];
+  float units[TK_GROUP_COLUMNS];
+  int32_t panels[TK_GROUP_COLUMNS * PAIRS];
   float edge[16 * 32];
 } worker_scratch;
 
-static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
-static size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
 static size_t blocks_of(const tk_matrix *w) { return (w->columns + DEPTH - 1) / DEPTH; }
 static size_t padded_rows(const tk_kernels *kernels, size_t rows) {
   return round_up(rows, (size_t)kernels->tileRows);
 }
 
 bool tk_pairs_fit(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
-  bool quantised = w->format == TK_INT8_BLOCK32 || w->format == TK_INT4_BLOCK32 ||
-                   w->format == TK_INT4_PALETTE32;
-  return quantised && rows > TK_DOT_LIMIT && tk_pairs_of(kernels);
+  return tk_is_quantised(w) && rows > TK_DOT_LIMIT && tk_pairs_of(kernels);
 }
 
 size_t tk_pairs_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w) {
@@ -118,10 +114,8 @@ static void tile_task(void *context, int task, int worker) {
   worker_scratch *scratch = (worker_scratch *)job->perWorker + worker;
   size_t tileColumns = (size_t)job->kernels->tileColumns;
   size_t chunk = CHUNK_TILES * (size_t)job->kernels->tileRows;
-  size_t first = (size_t)task / job->rowSplits * job->columnsPerTask;
-  size_t start = (size_t)task % job->rowSplits * job->rowsPerTask;
-  size_t last = min_size(first + job->columnsPerTask, job->w->rows);
-  size_t end = min_size(start + job->rowsPerTask, job->rows);
+  const tk_tile_range mine = tk_tiles_of(&job->tasks, (size_t)task);
+  const size_t start = mine.start, end = mine.end, first = mine.first, last = mine.last;
   for (size_t block = 0; block < blocks_of(job->w); block++)
     for (size_t r = start; r < end; r += chunk)
       for (size_t n = first; n < last; n += tileColumns) {
@@ -137,21 +131,6 @@ static void tile_task(void *context, int task, int worker) {
   }
 }
 
-/// Columns and rows of one task: enough tasks to keep all threads busy to the end.
-static int divide(pair_job *job, size_t threads) {
-  size_t tileColumns = (size_t)job->kernels->tileColumns, columns = job->w->rows;
-  size_t share = round_up((columns + 4 * threads - 1) / (4 * threads), tileColumns);
-  job->columnsPerTask = min_size(GROUP_COLUMNS, share < 64 ? 64 : share);
-  size_t groups = (columns + job->columnsPerTask - 1) / job->columnsPerTask;
-  size_t wanted = threads > 1 && groups < 8 * threads ? 8 * threads / groups : 1;
-  size_t most = job->rows / SPLIT_ROWS ? job->rows / SPLIT_ROWS : 1;
-  size_t splits = min_size(wanted ? wanted : 1, most);
-  size_t chunk = CHUNK_TILES * (size_t)job->kernels->tileRows;
-  job->rowsPerTask = round_up((job->rows + splits - 1) / splits, chunk);
-  job->rowSplits = (job->rows + job->rowsPerTask - 1) / job->rowsPerTask;
-  return (int)(groups * job->rowSplits);
-}
-
 void tk_pairs_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w,
                      const float *bias, float *y, void *scratch) {
   const tk_kernels *kernels = tk_pool_kernels(pool);
@@ -165,5 +144,6 @@ void tk_pairs_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix
   job.perWorker = (char *)scratch + round_up(blocks_of(w) * job.padded * (PAIRS + 1) * 4, 64);
   size_t tileRows = (size_t)kernels->tileRows;
   tk_pool_run(pool, (int)((rows + tileRows - 1) / tileRows), round_task, &job);
-  tk_pool_run(pool, divide(&job, (size_t)tk_pool_threads(pool)), tile_task, &job);
+  job.tasks = tk_divide_tiles(pool, rows, w->rows, CHUNK_TILES * tileRows);
+  tk_pool_run(pool, (int)job.tasks.count, tile_task, &job);
 }

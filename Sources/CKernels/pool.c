@@ -6,8 +6,8 @@
 
 #include "kernels.h"
 
-// Longer than what one thread does alone between two loops of a decoder, about a quarter of a
-// millisecond: waking a sleeping thread costs several times the loop it is woken for.
+// Longer than what one thread does alone between two loops of a decoder: waking a sleeping thread
+// costs several times the loop it is woken for.
 #define SPINS 16000
 
 typedef struct {

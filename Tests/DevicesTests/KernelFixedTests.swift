@@ -13,13 +13,7 @@ struct KernelFixedTests {
     bias: [Float]? = nil,
     _ pool: KernelPool
   ) -> [Float] {
-    var y = [Float](repeating: .nan, count: rows * weight.rows)
-    weight.withMatrix { matrix in
-      withScratch(tk_linear_fixed_scratch(pool.handle, rows, &matrix)) {
-        tk_linear_fixed(pool.handle, x, rows, &matrix, bias, &y, $0)
-      }
-    }
-    return y
+    linearProduct(x, rows, weight, bias: bias, pool, isFixed: true)
   }
 
   /// What rounding may cost each result, beside the order of f32 sums.

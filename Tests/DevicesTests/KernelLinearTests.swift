@@ -3,22 +3,6 @@ import Testing
 
 @Suite("Kernels: linear layers")
 struct KernelLinearTests {
-  private func run(
-    _ x: [Float],
-    _ rows: Int,
-    _ weight: StoredMatrix,
-    bias: [Float]?,
-    _ pool: KernelPool
-  ) -> [Float] {
-    var y = [Float](repeating: .nan, count: rows * weight.rows)
-    weight.withMatrix { matrix in
-      withScratch(tk_linear_scratch(pool.handle, rows, &matrix)) {
-        tk_linear(pool.handle, x, rows, &matrix, bias, &y, $0)
-      }
-    }
-    return y
-  }
-
   private func difference(
     _ y: [Float],
     _ x: [Float],
@@ -60,7 +44,7 @@ struct KernelLinearTests {
           var noise = Noise(seed)
           let x = noise.floats(rows * depth)
           let bias = seed % 2 == 0 ? noise.floats(columns) : nil
-          let y = run(x, rows, weight, bias: bias, pool)
+          let y = linearProduct(x, rows, weight, bias: bias, pool)
           let off = difference(y, x, rows, weight, bias: bias)
           #expect(off < KernelTolerance.product, "\(rows)x\(columns)x\(depth) off by \(off)")
         }
@@ -75,7 +59,7 @@ struct KernelLinearTests {
       let weight = StoredMatrix(TK_BF16, columns, depth, seed: rows)
       var noise = Noise(columns)
       let (x, bias) = (noise.floats(rows * depth), noise.floats(columns))
-      let y = run(x, rows, weight, bias: bias, pool)
+      let y = linearProduct(x, rows, weight, bias: bias, pool)
       let off = difference(y, x, rows, weight, bias: bias)
       #expect(off < KernelTolerance.product)
     }
@@ -89,7 +73,9 @@ struct KernelLinearTests {
         var noise = Noise(5)
         let x = noise.floats(rows * 288)
         let results = try [1, 2, 5].map {
-          run(x, rows, weight, bias: nil, try KernelPool(set, threads: $0)).map(\.bitPattern)
+          linearProduct(x, rows, weight, bias: nil, try KernelPool(set, threads: $0)).map(
+            \.bitPattern
+          )
         }
         #expect(results[0] == results[1] && results[0] == results[2])
       }
@@ -106,7 +92,7 @@ struct KernelLinearTests {
       for value in [Float.infinity, -.infinity, .nan, 1e38, Float.leastNonzeroMagnitude, 1e-30] {
         var x = plain
         x[5] = value
-        let y = run(x, rows, weight, bias: nil, pool)
+        let y = linearProduct(x, rows, weight, bias: nil, pool)
         #expect(y[40...].allSatisfy { $0.isFinite }, "a row leaks into another")
         for n in 0..<40 {
           let factor = weight.values[n * 96 + 5]
@@ -129,7 +115,7 @@ struct KernelLinearTests {
       let weight = StoredMatrix(format, 33, 64, seed: 2)
       var x = [Float](repeating: 1, count: 64)
       x[63] = .nan
-      #expect(run(x, 1, weight, bias: nil, pool).allSatisfy { $0.isNaN })
+      #expect(linearProduct(x, 1, weight, bias: nil, pool).allSatisfy { $0.isNaN })
     }
   }
 

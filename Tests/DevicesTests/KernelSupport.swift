@@ -172,3 +172,23 @@ struct StoredMatrix {
     }
   }
 }
+
+/// A linear layer by the kernels, in fixed point where asked for.
+func linearProduct(
+  _ x: [Float],
+  _ rows: Int,
+  _ weight: StoredMatrix,
+  bias: [Float]?,
+  _ pool: KernelPool,
+  isFixed: Bool = false
+) -> [Float] {
+  let size = isFixed ? tk_linear_fixed_scratch : tk_linear_scratch
+  let product = isFixed ? tk_linear_fixed : tk_linear
+  var y = [Float](repeating: .nan, count: rows * weight.rows)
+  weight.withMatrix { matrix in
+    withScratch(size(pool.handle, rows, &matrix)) {
+      product(pool.handle, x, rows, &matrix, bias, &y, $0)
+    }
+  }
+  return y
+}

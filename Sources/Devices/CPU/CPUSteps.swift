@@ -171,23 +171,19 @@ struct LinearStep: CPUStep {
 }
 
 extension LinearStep {
-  /// For each linear layer, by its place among the steps, the next one that reads its weights as they
-  /// lie.
-  static func successors(in steps: [any CPUStep]) -> [Int: LinearStep] {
-    let linears = steps.enumerated().compactMap { index, step in
-      (step as? LinearStep).map { (index: index, step: $0) }
-    }
-    let pairs = zip(linears, linears.dropFirst()).filter { $1.step.rows <= Self.mostRows }
-    return Dictionary(uniqueKeysWithValues: pairs.map { ($0.index, $1.step) })
+  /// For each step that is a linear layer the next one, where that reads its weights as they lie.
+  static func successors(in steps: [any CPUStep]) -> [LinearStep?] {
+    var next: LinearStep?
+    return steps.reversed().map { step -> LinearStep? in
+      guard let linear = step as? LinearStep else { return nil }
+      defer { next = linear.rows <= mostRows ? linear : nil }
+      return next
+    }.reversed()
   }
 
-  /// Tells idle threads which weights are read next.
-  static func expect(_ next: LinearStep?, _ frame: Frame) {
-    guard let next else {
-      tk_linear_expect(frame.pool.handle, nil)
-      return
-    }
-    var matrix = next.matrix(frame.raw(next.weight))
+  /// Tells idle threads that these weights are read next.
+  func expect(_ frame: Frame) {
+    var matrix = matrix(frame.raw(weight))
     tk_linear_expect(frame.pool.handle, &matrix)
   }
 }

@@ -15,8 +15,8 @@ enum Place: Hashable {
 struct LoweredProgram: @unchecked Sendable {
   let graph: Graph
   let steps: [any CPUStep]
-  /// For each linear layer of few rows, the next one.
-  let expected: [Int: LinearStep]
+  /// For each step the linear layer whose weights are read next, where it begins one.
+  let expected: [LinearStep?]
   let places: [Place?]
   /// Bytes from a node's place to its first element: views start inside other values.
   let offsets: [Int]
@@ -41,10 +41,11 @@ struct LoweredProgram: @unchecked Sendable {
       }
     }
     let frame = Frame(pointers: pointers, arena: arena, pool: pool)
-    for (index, step) in steps.enumerated() {
-      if step is LinearStep { LinearStep.expect(expected[index], frame) }
+    for (step, next) in zip(steps, expected) {
+      if let next { next.expect(frame) }
       step.run(frame)
     }
+    tk_linear_expect(pool.handle, nil)
     for copy in copies {
       guard let target = bindings[copy.output] else { continue }
       target.pointer.copyMemory(

@@ -57,7 +57,7 @@ enum BenchCommand: Command {
     let threshold = try arguments.number("threshold", in: 0...10_000) ?? 5
     if let path = arguments["save"] { try FileOutput.check(path) }
     let baseline = try arguments["baseline"].map { try BenchReport(JSONNode(file: $0)) }
-    let loaded = try arguments["load"].map { try BenchReport(JSONNode(file: $0)) }
+    let loaded = try loaded(arguments)
     let report: BenchReport
     if let loaded { report = loaded } else { report = try await run(arguments) }
     if let path = arguments["save"] {
@@ -71,6 +71,17 @@ enum BenchCommand: Command {
     warn(report, baseline)
     warn(changes)
     return hold(changes, threshold)
+  }
+
+  /// An earlier document in place of timing, beside which nothing says what to time.
+  private static func loaded(_ arguments: Arguments) throws -> BenchReport? {
+    guard let path = arguments["load"] else { return nil }
+    let shown: Set = ["load", "output", "save", "baseline", "threshold", "json", "count-disturbed"]
+    let given = arguments.options.map(\.name) + arguments.switches.sorted()
+    if let other = given.first(where: { !shown.contains($0) }) {
+      throw UsageError("--load: expected no --\(other) beside it, which is about timing")
+    }
+    return try BenchReport(JSONNode(file: path))
   }
 
   /// Times what the command line asks for.

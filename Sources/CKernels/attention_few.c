@@ -5,24 +5,24 @@
 
 #include "attention.h"
 
-enum { RANGE_KEYS = 128, HEADS_AT_ONCE = 4 };
+// Most keys of a range, and keys below which dividing them costs more than it gains.
+enum { RANGE_KEYS = 128, FEW_KEYS = 32 };
+// Numbers below which the caller combines the ranges alone.
+enum { FEW_NUMBERS = 1 << 15 };
 
 typedef struct {
   const tk_kernels *kernels;
   const tk_attention *p;
   size_t heads;       // of one group
-  size_t ranges;      // of one token's keys
+  size_t ranges;      // of one token's keys, an even number where there is more than one
+  size_t rangeKeys;   // keys of a range
   float *query;       // [tokens][heads of all groups][size], scaled
   float *partial;     // [token][group][range][head of the group][size]
   float *peaks;       // [token][group][range][head of the group][peak, sum]
-  float *perWorker;   // scores [4][keys], weights [keys][4], widened keys and values
+  float *perWorker;   // scores [heads at once][keys], weights [keys][heads at once]
 } few_job;
 
-static size_t worker_floats(const tk_attention *p) {
-  size_t wide = p->pastIsHalf ? 2 * RANGE_KEYS * p->size : 0;
-  return 2 * HEADS_AT_ONCE * RANGE_KEYS + wide;
-}
-
+enum { WORKER_FLOATS = 2 * TK_HEADS * RANGE_KEYS };
 
 bool tk_attends_few(const tk_kernels *kernels, const tk_attention *p) {
   return p->tokens <= 4 && !p->blocks && p->size % (size_t)kernels->tileColumns == 0;
@@ -45,69 +45,55 @@ static void seen(const tk_attention *p, size_t token, int64_t *from, int64_t *to
   if (*from > *to) *from = *to;
 }
 
-/// Rows that lie one after the other at some stride.
+/// Rows of keys or values that lie one after the other at some stride.
 typedef struct {
-  const float *first;
+  const void *first;
   size_t stride;
+  bool half;
 } run;
 
-/// Keys or values of a range: as they are, or widened ahead of time.
-typedef struct {
-  const void *past;
-  const float *new;
-  const float *wide;  // [keys][size] from the range's first position, NULL where nothing was widened
-} run_source;
-
 /// Rows from `position` on that lie one after the other, at most `count`.
-static run run_at(const tk_attention *p, const run_source *from, size_t group, int64_t start,
+static run run_at(const tk_attention *p, const void *past, const float *new, size_t group,
                   int64_t position, size_t *count) {
   size_t stride = p->groups * p->size, offset = group * p->size;
   if (position >= p->position)
-    return (run){from->new + (size_t)(position - p->position) * stride + offset, stride};
-  size_t row = (size_t)(position % (int64_t)p->pastRows);
-  *count = min_size(*count, (size_t)(p->position - position));
-  if (from->wide) return (run){from->wide + (size_t)(position - start) * p->size, p->size};
-  *count = min_size(*count, p->pastRows - row);
-  return (run){(const float *)from->past + row * stride + offset, stride};
+    return (run){new + (size_t)(position - p->position) * stride + offset, stride, false};
+  size_t row = (size_t)(position % (int64_t)p->pastRows), start = row * stride + offset;
+  *count = min_size(*count, min_size((size_t)(p->position - position), p->pastRows - row));
+  if (p->pastIsHalf) return (run){(const uint16_t *)past + start, stride, true};
+  return (run){(const float *)past + start, stride, false};
 }
 
-/// Widens the past rows of a range.
-static void widen(const few_job *job, run_source *rows, size_t group, int64_t from, size_t keys,
-                  float *wide) {
-  const tk_attention *p = job->p;
-  size_t stride = p->groups * p->size;
-  for (size_t k = 0; k < keys && from + (int64_t)k < p->position; k++) {
-    size_t row = (size_t)((from + (int64_t)k) % (int64_t)p->pastRows);
-    const uint16_t *half = (const uint16_t *)rows->past + row * stride + group * p->size;
-    job->kernels->rows.widenHalf(half, wide + k * p->size, p->size);
-  }
-  rows->wide = wide;
-}
-
-static void score(const few_job *job, const run_source *k, const run_source *v, const float *query,
-                  size_t heads, size_t group, int64_t from, size_t keys, float *scores) {
+static void score(const few_job *job, const float *query, size_t heads, size_t group, int64_t from,
+                  size_t keys, float *scores) {
   const tk_attention *p = job->p;
   for (size_t done = 0; done < keys;) {
     size_t count = keys - done, same = count;
     int64_t position = from + (int64_t)done;
-    run key = run_at(p, k, group, from, position, &count);
-    run value = run_at(p, v, group, from, position, &same);
-    job->kernels->dotRows(query, p->size, heads, key.first, key.stride, count, p->size, value.first,
-                          scores + done, RANGE_KEYS);
+    run key = run_at(p, p->pastKeys, p->keys, group, position, &count);
+    run value = run_at(p, p->pastValues, p->values, group, position, &same);
+    job->kernels->dotRows(query, p->size, heads, key.first, key.half, key.stride, count, p->size,
+                          value.first, scores + done, RANGE_KEYS);
     done += count;
   }
 }
 
-/// Sums of the values of some keys, weighted for up to four heads.
-static void gather(const few_job *job, const run_source *v, const float *weights, size_t heads,
-                   size_t group, int64_t from, size_t keys, float *out) {
+/// Sums of the values of some keys, weighted for some heads.
+static void gather(const few_job *job, const float *weights, size_t heads, size_t group,
+                   int64_t from, size_t keys, float *out) {
   const tk_attention *p = job->p;
+  const tk_kernels *kernels = job->kernels;
   for (size_t done = 0; done < keys;) {
     size_t count = keys - done;
-    run value = run_at(p, v, group, from, from + (int64_t)done, &count);
-    for (size_t e = 0; e < p->size; e += (size_t)job->kernels->tileColumns)
-      job->kernels->tile((int)heads, count, weights + done * HEADS_AT_ONCE, HEADS_AT_ONCE,
-                         value.first + e, value.stride, out + e, p->size, done > 0);
+    run value = run_at(p, p->pastValues, p->values, group, from + (int64_t)done, &count);
+    const float *own = weights + done * TK_HEADS;
+    for (size_t e = 0; e < p->size; e += (size_t)kernels->tileColumns)
+      if (value.half)
+        kernels->tileHalves((int)heads, count, own, TK_HEADS, (const uint16_t *)value.first + e,
+                            value.stride, out + e, p->size, done > 0);
+      else
+        kernels->tile((int)heads, count, own, TK_HEADS, (const float *)value.first + e,
+                      value.stride, out + e, p->size, done > 0);
     done += count;
   }
 }
@@ -119,18 +105,13 @@ static void range_task(void *context, int task, int worker) {
   size_t token = (size_t)task / job->ranges / p->groups;
   int64_t from, to;
   seen(p, token, &from, &to);
-  from += (int64_t)(range * RANGE_KEYS);
-  size_t keys = from < to ? min_size(RANGE_KEYS, (size_t)(to - from)) : 0;
-  float *scores = job->perWorker + (size_t)worker * worker_floats(p);
-  float *weights = scores + HEADS_AT_ONCE * RANGE_KEYS;
-  float *wide = weights + HEADS_AT_ONCE * RANGE_KEYS;
-  run_source k = {p->pastKeys, p->keys, NULL}, v = {p->pastValues, p->values, NULL};
-  if (p->pastIsHalf) {
-    widen(job, &k, group, from, keys, wide);
-    widen(job, &v, group, from, keys, wide + RANGE_KEYS * p->size);
-  }
-  for (size_t h = 0; h < job->heads; h += HEADS_AT_ONCE) {
-    size_t heads = min_size(HEADS_AT_ONCE, job->heads - h);
+  from += (int64_t)(range * job->rangeKeys);
+  size_t keys = from < to ? min_size(job->rangeKeys, (size_t)(to - from)) : 0;
+  float *scores = job->perWorker + (size_t)worker * WORKER_FLOATS;
+  float *weights = scores + TK_HEADS * RANGE_KEYS;
+  size_t atOnce = (size_t)job->kernels->heads;
+  for (size_t h = 0; h < job->heads; h += atOnce) {
+    size_t heads = min_size(atOnce, job->heads - h);
     size_t first = (size_t)task * job->heads + h;
     float *peaks = job->peaks + first * 2;
     for (size_t i = 0; i < heads; i++) {
@@ -139,7 +120,7 @@ static void range_task(void *context, int task, int worker) {
     }
     if (!keys) continue;
     const float *query = job->query + (token * p->heads + group * job->heads + h) * p->size;
-    score(job, &k, &v, query, heads, group, from, keys, scores);
+    score(job, query, heads, group, from, keys, scores);
     if (p->mask) {
       const float *mask = p->mask + token * p->maskStride + from;
       for (size_t i = 0; i < heads; i++)
@@ -149,8 +130,8 @@ static void range_task(void *context, int task, int worker) {
       job->kernels->exponents(scores + i * RANGE_KEYS, keys, peaks + 2 * i, peaks + 2 * i + 1);
     for (size_t k = 0; k < keys; k++)
       for (size_t i = 0; i < heads; i++)
-        weights[k * HEADS_AT_ONCE + i] = scores[i * RANGE_KEYS + k];
-    gather(job, &v, weights, heads, group, from, keys, job->partial + first * p->size);
+        weights[k * TK_HEADS + i] = scores[i * RANGE_KEYS + k];
+    gather(job, weights, heads, group, from, keys, job->partial + first * p->size);
   }
 }
 
@@ -181,7 +162,8 @@ static void combine_task(void *context, int task, int worker) {
 
 static few_job plan(const tk_pool *pool, const tk_attention *p, size_t keys, float *scratch) {
   few_job job = {.kernels = tk_pool_kernels(pool), .p = p, .heads = p->heads / p->groups};
-  job.ranges = (keys + RANGE_KEYS - 1) / RANGE_KEYS;
+  job.ranges = keys > FEW_KEYS ? round_up((keys + RANGE_KEYS - 1) / RANGE_KEYS, 2) : 1;
+  job.rangeKeys = round_up((keys + job.ranges - 1) / job.ranges, 2);
   size_t parts = p->tokens * p->heads * job.ranges;
   job.query = scratch;
   job.partial = job.query + p->tokens * p->heads * p->size;
@@ -193,7 +175,7 @@ static few_job plan(const tk_pool *pool, const tk_attention *p, size_t keys, flo
 size_t tk_few_scratch(const tk_pool *pool, const tk_attention *p) {
   few_job job = plan(pool, p, p->pastRows + p->newRows, NULL);
   size_t floats = (size_t)(job.perWorker - job.query);
-  return (floats + (size_t)tk_pool_threads(pool) * worker_floats(p)) * sizeof(float);
+  return (floats + (size_t)tk_pool_threads(pool) * WORKER_FLOATS) * sizeof(float);
 }
 
 void tk_attend_few(tk_pool *pool, const tk_attention *p, void *scratch) {
@@ -206,5 +188,10 @@ void tk_attend_few(tk_pool *pool, const tk_attention *p, void *scratch) {
   few_job job = plan(pool, p, keys, scratch);
   job.kernels->rows.affine(p->query, job.query, p->scale, 0, p->tokens * p->heads * p->size);
   tk_pool_run(pool, (int)(p->tokens * p->groups * job.ranges), range_task, &job);
-  tk_pool_run(pool, (int)(p->tokens * p->heads), combine_task, &job);
+  int rows = (int)(p->tokens * p->heads);
+  if ((size_t)rows * job.ranges * p->size > FEW_NUMBERS) {
+    tk_pool_run(pool, rows, combine_task, &job);
+    return;
+  }
+  for (int row = 0; row < rows; row++) combine_task(&job, row, 0);
 }

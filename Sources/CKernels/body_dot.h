@@ -2,7 +2,7 @@
 
 /// How far ahead of the products the weights are asked for, and the depth from which activations
 /// fill the first-level cache.
-enum { AHEAD_BYTES = 4096, DEEP = 8192 };
+enum { AHEAD_BYTES = 8192, DEEP = 8192 };
 
 #define UNROLL _Pragma("clang loop unroll(full)")
 
@@ -30,10 +30,10 @@ INLINE void dot_dense(const int format, const int pair, const int rows, dot_prob
   const size_t bytes = format == TK_F32 ? 4 : format == TK_INT8_ROW ? 1 : 2;
   // Enough sums to hide the latency of an addition, few enough for the registers.
   const int parts = pair * rows > 2 ? 1 : pair * rows > 1 ? 2 : 4;
-  vec s[2][4][4];
+  vec s[2][TK_HEADS][4];
   UNROLL for (int i = 0; i < pair; i++)
     UNROLL for (int r = 0; r < rows; r++)
-      UNROLL for (int j = 0; j < 4; j++) s[i][r][j] = splat(0);
+      UNROLL for (int j = 0; j < parts; j++) s[i][r][j] = splat(0);
   size_t k = 0;
   for (; k + 4 * LANES <= d.depth; k += 4 * LANES) {
     UNROLL for (int i = 0; i < pair; i++)
@@ -50,10 +50,13 @@ INLINE void dot_dense(const int format, const int pair, const int rows, dot_prob
       }
     }
   }
-  for (int i = 0; i < pair; i++)
-    for (int r = 0; r < rows; r++) {
+  UNROLL for (int i = 0; i < pair; i++)
+    UNROLL for (int r = 0; r < rows; r++) {
       const float *x = d.x + (size_t)r * d.stride;
-      float sum = sum_((s[i][r][0] + s[i][r][1]) + (s[i][r][2] + s[i][r][3]));
+      vec whole = s[i][r][0];
+      if (parts > 1) whole += s[i][r][1];
+      if (parts > 2) whole += s[i][r][2] + s[i][r][3];
+      float sum = sum_(whole);
       for (size_t j = k; j < d.depth; j++)
         sum += weight_at(format, d.w + (size_t)i * d.wBytes, j) * x[j];
       d.y[(size_t)r * d.yStride + (size_t)i] = sum;
@@ -324,22 +327,36 @@ static void dot(const float *x, size_t stride, size_t rows, const tk_matrix *w, 
 #undef FORMAT
 }
 
-static void dotRows(const float *x, size_t stride, size_t rows, const float *w, size_t wStride,
-                    size_t count, size_t depth, const float *next, float *y, size_t yStride) {
-  dot_problem d = {.x = x, .stride = stride, .depth = depth, .y = y, .yStride = yStride};
-  d.wBytes = wStride * sizeof *w;
-  for (size_t n = 0; n < count; n += 2, d.y += 2) {
-    d.w = (const uint8_t *)(w + n * wStride);
-    const bool pair = n + 2 <= count;
-    for (int i = 0; i <= pair; i++)
-      for (size_t k = 0; k < depth; k += 16)
-        __builtin_prefetch(next + (n + (size_t)i) * wStride + k, 0, 2);
+/// Heads whose sums with two keys the registers hold.
+enum { DOT_HEADS = LANES == 16 ? 8 : 4 };
+
+INLINE void dot_keys(const int format, const int pair, size_t rows, dot_problem d) {
 #define ROWS(r) \
-  case r: pair ? dot_dense(TK_F32, 2, r, d) : dot_dense(TK_F32, 1, r, d); break;
-    switch (rows) {
-      ROWS(1) ROWS(2) ROWS(3)
-      default: pair ? dot_dense(TK_F32, 2, 4, d) : dot_dense(TK_F32, 1, 4, d);
-    }
+  case r: dot_dense(format, pair, r, d); break;
+  switch (rows) {
+    ROWS(1) ROWS(2) ROWS(3) ROWS(4)
+#if LANES == 16
+    ROWS(5) ROWS(6) ROWS(7) ROWS(8)
+#endif
+  }
 #undef ROWS
+}
+
+static void dotRows(const float *x, size_t stride, size_t rows, const void *w, bool half,
+                    size_t wStride, size_t count, size_t depth, const void *next, float *y,
+                    size_t yStride) {
+  dot_problem d = {.x = x, .stride = stride, .depth = depth, .y = y, .yStride = yStride};
+  const size_t width = half ? 2 : 4;
+  d.wBytes = wStride * width;
+  for (size_t n = 0; n < count; n += 2, d.y += 2) {
+    d.w = (const uint8_t *)w + n * d.wBytes;
+    const size_t keys = min_size(2, count - n);
+    for (size_t i = 0; i < keys; i++)
+      for (size_t k = 0; k < depth * width; k += 64)
+        __builtin_prefetch((const char *)next + (n + i) * d.wBytes + k, 0, 2);
+    if (half && keys == 2) dot_keys(TK_F16, 2, rows, d);
+    else if (half) dot_keys(TK_F16, 1, rows, d);
+    else if (keys == 2) dot_keys(TK_F32, 2, rows, d);
+    else dot_keys(TK_F32, 1, rows, d);
   }
 }

@@ -2,8 +2,10 @@
 
 #define TILE_COLUMNS (2 * LANES)
 
-INLINE void tile_of(const int rows, size_t depth, const float *a, size_t aStride, const float *b,
-                    size_t bStride, float *c, size_t cStride, bool accumulate) {
+/// `b` is of halves or floats; long products of floats find `a` in the second-level cache in time.
+INLINE void tile_of(const int rows, const bool half, size_t depth, const float *a, size_t aStride,
+                    const void *b, size_t bStride, float *c, size_t cStride, bool accumulate) {
+  const size_t width = half ? 2 : 4;
   vec s[TILE_ROWS][2];
 #pragma clang loop unroll(full)
   for (int i = 0; i < rows; i++) {
@@ -11,9 +13,10 @@ INLINE void tile_of(const int rows, size_t depth, const float *a, size_t aStride
     __builtin_prefetch(c + (size_t)i * cStride, 1);
     if (LANES > 8) __builtin_prefetch(c + (size_t)i * cStride + LANES, 1);
   }
-  for (size_t k = 0; k < depth; k++, a += aStride, b += bStride) {
-    vec b0 = load(b), b1 = load(b + LANES);
-    __builtin_prefetch(a + 2 * TK_DEPTH * TILE_ROWS, 0, 2);
+  for (size_t k = 0; k < depth; k++, a += aStride, b = (const char *)b + bStride * width) {
+    vec b0 = half ? widen_f16_(b) : load(b);
+    vec b1 = half ? widen_f16_((const uint16_t *)b + LANES) : load((const float *)b + LANES);
+    if (!half) __builtin_prefetch(a + 2 * TK_DEPTH * TILE_ROWS, 0, 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; i++) {
       vec x = splat(a[i]);
@@ -31,7 +34,7 @@ INLINE void tile_of(const int rows, size_t depth, const float *a, size_t aStride
 static void tile(int rows, size_t depth, const float *a, size_t aStride, const float *b,
                  size_t bStride, float *c, size_t cStride, bool accumulate) {
 #define ROWS(n) \
-  case n: tile_of(n, depth, a, aStride, b, bStride, c, cStride, accumulate); break;
+  case n: tile_of(n, false, depth, a, aStride, b, bStride, c, cStride, accumulate); break;
   switch (rows) {
     ROWS(1) ROWS(2) ROWS(3) ROWS(4)
 #if TILE_ROWS > 4
@@ -39,6 +42,19 @@ static void tile(int rows, size_t depth, const float *a, size_t aStride, const f
 #endif
 #if TILE_ROWS > 6
     ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+#endif
+  }
+#undef ROWS
+}
+
+static void tileHalves(int rows, size_t depth, const float *a, size_t aStride, const uint16_t *b,
+                       size_t bStride, float *c, size_t cStride, bool accumulate) {
+#define ROWS(n) \
+  case n: tile_of(n, true, depth, a, aStride, b, bStride, c, cStride, accumulate); break;
+  switch (rows) {
+    ROWS(1) ROWS(2) ROWS(3) ROWS(4)
+#if TILE_ROWS > 6
+    ROWS(5) ROWS(6) ROWS(7) ROWS(8)
 #endif
   }
 #undef ROWS

@@ -8,6 +8,8 @@
 enum { TK_DEPTH = 256 };
 /// Activation rows that meet a weight row at once in the dot-product form of a linear layer.
 enum { TK_DOT_ROWS = 4 };
+/// Most heads that share a pass over keys and values.
+enum { TK_HEADS = 8 };
 /// Most activation rows for which that form is the faster one: it reads the weights as they are.
 enum { TK_DOT_LIMIT = 40 };
 
@@ -18,11 +20,15 @@ typedef struct {
   tk_rows rows;
   int tileRows;     // rows of a register tile
   int tileColumns;  // columns of a register tile
+  int heads;        // heads that share a pass over keys and values, at most TK_HEADS
   void (*expand)(const tk_matrix *m, size_t row, size_t column, size_t count, float *out);
   /// `c[i, j] (+)= Σ_k a[k · aStride + i] · b[k · bStride + j]` for i below `rows`, j below
   /// `tileColumns`.
   void (*tile)(int rows, size_t depth, const float *a, size_t aStride, const float *b,
                size_t bStride, float *c, size_t cStride, bool accumulate);
+  /// `tile` with halves for `b` and at most `heads` rows.
+  void (*tileHalves)(int rows, size_t depth, const float *a, size_t aStride, const uint16_t *b,
+                     size_t bStride, float *c, size_t cStride, bool accumulate);
   /// `out[k · tileRows + i] = x[i · stride + k]` for i below `rows`, zeros beyond.
   void (*packRows)(const float *x, size_t stride, size_t rows, size_t depth, float *out);
   /// `out[k · tileColumns + n] = x[n · stride + k]` for n below `columns`, zeros beyond.
@@ -41,10 +47,11 @@ typedef struct {
   /// `dot` with rows in fixed point, `stride` bytes apart; NULL where the set has none.
   void (*dotFixed)(const void *x, size_t stride, size_t rows, const tk_matrix *w, size_t first,
                    size_t count, float *y, size_t yStride);
-  /// `y[r · yStride + n] = Σ_k x[r · stride + k] · w[n · wStride + k]` for up to TK_DOT_ROWS rows;
-  /// asks for the rows of `next` meanwhile, which lie like those of `w`.
-  void (*dotRows)(const float *x, size_t stride, size_t rows, const float *w, size_t wStride,
-                  size_t count, size_t depth, const float *next, float *y, size_t yStride);
+  /// `y[r · yStride + n] = Σ_k x[r · stride + k] · w[n · wStride + k]` for up to `heads` rows, `w` of
+  /// halves or floats; asks for the rows of `next` meanwhile, which lie like those of `w`.
+  void (*dotRows)(const float *x, size_t stride, size_t rows, const void *w, bool half,
+                  size_t wStride, size_t count, size_t depth, const void *next, float *y,
+                  size_t yStride);
   /// `c[i, j]` continued in fp16 by `x[i · stride + k] · b[k · tileColumns + j]` for k in order, i
   /// below `rows`, at most TK_HALF_ROWS; c is `[rows, tileColumns]`.
   void (*halfTile)(int rows, size_t depth, const float *x, size_t stride, const float *b,

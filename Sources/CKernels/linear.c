@@ -30,7 +30,7 @@ static size_t arranged_floats(const tk_kernels *kernels, const tk_matrix *w) {
 size_t tk_linear_dot_limit(void) { return TK_DOT_LIMIT; }
 
 // What a worker's own second-level cache holds besides its other data.
-enum { EXPECTED_BYTES = 256 << 10 };
+enum { EXPECTED_BYTES = 512 << 10 };
 
 void tk_linear_expect(tk_pool *pool, const tk_matrix *w) {
   if (!w || tk_pool_threads(pool) < 2) {

@@ -36,12 +36,20 @@ struct tk_pool {
   atomic_size_t nextStride, nextBytes;
 };
 
-bool tk_pin_thread(int cpu) {
+_Static_assert(sizeof(tk_processors) == sizeof(cpu_set_t), "as large as the system's own set");
+
+bool tk_pin_thread(int cpu, tk_processors *before) {
   if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
+  pthread_t self = pthread_self();
+  if (before && pthread_getaffinity_np(self, sizeof *before, (cpu_set_t *)before)) return false;
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+  return pthread_setaffinity_np(self, sizeof set, &set) == 0;
+}
+
+void tk_unpin_thread(const tk_processors *before) {
+  pthread_setaffinity_np(pthread_self(), sizeof *before, (const cpu_set_t *)before);
 }
 
 static void work(tk_pool *pool, int worker) {
@@ -69,7 +77,7 @@ static void fetch(tk_pool *pool, int worker, unsigned seen) {
 static void *run_worker(void *raw) {
   worker_arguments *arguments = raw;
   tk_pool *pool = arguments->pool;
-  if (arguments->cpu >= 0) tk_pin_thread(arguments->cpu);
+  if (arguments->cpu >= 0) tk_pin_thread(arguments->cpu, NULL);
   unsigned seen = 0;
   for (;;) {
     for (int spin = 0; spin < SPINS; spin++) {

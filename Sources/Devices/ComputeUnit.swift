@@ -63,6 +63,18 @@ public protocol Executable: Sendable {
   /// - Returns: the moment at which the segment is over.
   /// - Throws: where a binding is absent or has another type.
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment
+
+  /// Runs the segment on the calling thread, for units of this machine's processor that are free.
+  ///
+  /// - Parameter bindings: a value for every input and output by name.
+  /// - Returns: when it ran; nil, and nothing has run, where it has to be launched.
+  /// - Throws: where a binding is absent or has another type, or what makes the run fail.
+  func runHere(_ bindings: [String: Value]) throws -> Timeline.Event?
+}
+
+extension Executable {
+  /// Nothing: the segment has to be launched.
+  public func runHere(_ bindings: [String: Value]) throws -> Timeline.Event? { nil }
 }
 
 extension ComputeUnit {

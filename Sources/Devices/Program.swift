@@ -42,45 +42,33 @@ public final class Program: Sendable {
     zip(segments, executables).map { ($0, $1.footprint) }
   }
 
-  /// Runs the program once the moments have come; returns at once.
-  ///
-  /// - Returns: one moment a segment, the last of which is the program's end.
-  /// - Throws: where a binding is absent or has another type.
-  public func launch(
-    _ bindings: [String: Value],
-    after: [Moment] = []
-  ) throws -> [Moment] {
-    var bindings = bindings
-    return try launch(&bindings, after: after)
-  }
-
-  /// Runs the program once the moments have come; returns at once.
+  /// Runs one segment to its end, on the calling thread where its unit does that.
   ///
   /// - Parameters:
+  ///   - index: which, once those before it are over.
   ///   - bindings: a value for every input and output; what crosses between segments joins them.
-  ///   - after: moments to wait for.
-  /// - Returns: one moment a segment, the last of which is the program's end.
-  /// - Throws: where a binding is absent or has another type.
-  public func launch(
+  ///   - wait: waits for a launch where there is one.
+  /// - Returns: when it ran.
+  /// - Throws: where a binding is absent or has another type, or the launch failed.
+  public func run(
+    segment index: Int,
     _ bindings: inout [String: Value],
-    after: [Moment] = []
-  ) throws -> [Moment] {
-    var moments: [Moment] = []
-    for (index, executable) in executables.enumerated() {
-      for crossing in crossings[index] { bindings[crossing.name] = try Value(crossing.type) }
-      moments.append(
-        try executable.launch(bindings, after: moments.last.map { [$0] } ?? after)
-      )
-    }
-    return moments
+    wait: (Moment) throws -> Timeline.Event
+  ) throws -> Timeline.Event {
+    for crossing in crossings[index] { bindings[crossing.name] = try Value(crossing.type) }
+    if let event = try executables[index].runHere(bindings) { return event }
+    return try wait(executables[index].launch(bindings, after: []))
   }
 
-  /// Runs the program and waits for it.
+  /// Runs the program to its end.
   ///
   /// - Returns: what ran when.
   /// - Throws: where a binding is absent or a launch failed.
   public func run(_ bindings: [String: Value]) throws -> [Timeline.Event] {
-    try launch(bindings).map { try $0.wait() }
+    var bindings = bindings
+    return try segments.indices.map { index in
+      try run(segment: index, &bindings) { try $0.wait() }
+    }
   }
 
   /// New memory for every output that is not bound yet.

@@ -21,10 +21,7 @@ public struct Registry: Sendable {
     faults: FaultPlan = FaultPlan()
   ) {
     self.faults = faults
-    // Threads that fill the machine stay on a processor each; fewer are left to the system, which knows
-    // what else runs.
-    let machine = HostMachine.current()
-    let pinned = threads == machine.processors ? machine.processors(forThreads: threads) : nil
+    let pinned = WorkerPool.processors(forThreads: threads)
     makers = [
       .reference: { ReferenceUnit() },
       .null: { NullUnit() },

@@ -119,15 +119,17 @@ public final class Moment: @unchecked Sendable {
 /// moments it waits for have come; of those that may run the one that was launched first goes first.
 final class UnitQueue: Sendable {
   private let line: WaitingLine
+  private let processor: Int?
 
   /// A queue whose thread stays on a processor where one is given: the thread works on loops beside
   /// others that stay on theirs.
   init(unit: UnitID, processor: Int? = nil) {
     let line = WaitingLine(unit: unit)
     self.line = line
+    self.processor = processor
     let thread = Thread {
-      if let processor { _ = tk_pin_thread(Int32(processor)) }
-      while let job = line.next() { job() }
+      if let processor { _ = tk_pin_thread(Int32(processor), nil) }
+      while line.runNext() {}
     }
     thread.name = "troika-\(unit.name)"
     thread.stackSize = 8 << 20
@@ -135,6 +137,27 @@ final class UnitQueue: Sendable {
   }
 
   deinit { line.close() }
+
+  /// Runs work on the calling thread, which is spared two changes of threads: for the time of the
+  /// work the thread stays on the queue's processor, and launches wait for it as for one another.
+  ///
+  /// - Returns: when the work ran; nil, and nothing has run, where launches run or wait.
+  /// - Throws: what the work throws.
+  func perform(_ program: String, _ work: () throws -> Void) rethrows -> Timeline.Event? {
+    guard line.enter() else { return nil }
+    defer { line.leave() }
+    var before = tk_processors()
+    let isPinned = processor.map { tk_pin_thread(Int32($0), &before) } ?? false
+    defer { if isPinned { tk_unpin_thread(&before) } }
+    let start = MonotonicClock.nanoseconds
+    try work()
+    return Timeline.Event(
+      unit: line.unit,
+      program: program,
+      startNanoseconds: start,
+      endNanoseconds: MonotonicClock.nanoseconds
+    )
+  }
 
   func submit(
     _ program: String,
@@ -178,6 +201,8 @@ private final class WaitingLine: @unchecked Sendable {
   private let condition = NSCondition()
   private var jobs: [Job] = []
   private var isClosed = false
+  /// Whether a launch runs, on the unit's thread or another one.
+  private var isRunning = false
 
   init(unit: UnitID) { self.unit = unit }
 
@@ -196,12 +221,37 @@ private final class WaitingLine: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// The next job that need not wait; nil when the line is closed and empty.
-  func next() -> (() -> Void)? {
+  /// Lets a thread run a launch of its own, where nothing runs or waits.
+  func enter() -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    guard !isRunning, jobs.isEmpty else { return false }
+    isRunning = true
+    return true
+  }
+
+  /// Ends what `enter` let begin.
+  func leave() {
+    condition.lock()
+    isRunning = false
+    if !jobs.isEmpty || isClosed { condition.signal() }
+    condition.unlock()
+  }
+
+  /// Runs the next job that need not wait; false when the line is closed and empty.
+  func runNext() -> Bool {
+    guard let job = next() else { return false }
+    job()
+    leave()
+    return true
+  }
+
+  private func next() -> (() -> Void)? {
     condition.lock()
     defer { condition.unlock() }
     while true {
-      if let index = jobs.firstIndex(where: { $0.after.allSatisfy(\.isOver) }) {
+      if !isRunning, let index = jobs.firstIndex(where: { $0.after.allSatisfy(\.isOver) }) {
+        isRunning = true
         return jobs.remove(at: index).run
       }
       if jobs.isEmpty, isClosed { return nil }

@@ -11,38 +11,14 @@ enum EncoderShapes: Hashable, Sendable {
   case bucketed
 }
 
-/// An encoding that has been launched.
-final class PendingEncoding {
-  private let running: RunningProgram?
-  private let empty: Value
-  private let tokens: Int
-  /// All outputs by name, inner values included; there when it has been waited for.
-  private(set) var outputs: [String: Value] = [:]
-
-  /// An encoding of so many tokens; without a program there are none.
-  init(_ running: RunningProgram?, tokens: Int, empty: Value) {
-    self.running = running
-    self.tokens = tokens
-    self.empty = empty
-  }
-
-  /// Features `[tokens, D]`, once it has been waited for.
-  var features: Value { outputs["features"]?.rows(0, count: tokens) ?? empty }
-
-  /// Waits for the features.
-  ///
-  /// - Throws: what made the launch fail, where no other unit may take its place.
-  func wait() throws -> RunningProgram.Result {
-    let result = try running?.wait() ?? RunningProgram.Result()
-    outputs = result.outputs
-    return result
-  }
-
-  /// The features, once they are final.
-  func waited() throws -> Value {
-    _ = try wait()
-    return features
-  }
+/// What a tower made of a medium.
+struct Encoding {
+  /// `[tokens, D]`, without the rows of padding behind them.
+  let features: Value
+  /// All outputs by name, inner values included.
+  var outputs: [String: Value] = [:]
+  /// What ran when, and what the user should know.
+  var report = TaskReport()
 }
 
 /// What a tower is given of a medium.
@@ -62,14 +38,14 @@ struct Encoders {
   var visionShapes = EncoderShapes.exact
   var audioShapes = EncoderShapes.exact
 
-  /// Launches the vision tower over a picture or frame.
-  func launch(_ image: PreparedImage, taps: Set<String> = []) throws -> PendingEncoding {
-    try launch(try inputs(image, taps: taps))
+  /// Runs the vision tower over a picture or frame.
+  func encode(_ image: PreparedImage, taps: Set<String> = []) throws -> Encoding {
+    try encode(try inputs(image, taps: taps))
   }
 
-  /// Launches the audio tower over a block of sound.
-  func launch(_ audio: PreparedAudio, taps: Set<String> = []) throws -> PendingEncoding {
-    try launch(try inputs(audio, taps: taps))
+  /// Runs the audio tower over a block of sound.
+  func encode(_ audio: PreparedAudio, taps: Set<String> = []) throws -> Encoding {
+    try encode(try inputs(audio, taps: taps))
   }
 
   /// What the vision tower is given of a picture or frame.
@@ -120,17 +96,16 @@ struct Encoders {
     )
   }
 
-  /// Launches a tower.
-  func launch(_ inputs: EncoderInputs) throws -> PendingEncoding {
-    guard let key = inputs.key else {
-      return PendingEncoding(nil, tokens: 0, empty: try empty())
-    }
+  /// Runs a tower.
+  ///
+  /// - Throws: what makes it fail, where no other unit may take its place.
+  func encode(_ inputs: EncoderInputs) throws -> Encoding {
+    guard let key = inputs.key else { return Encoding(features: try empty()) }
     let request = RunningProgram.Request(key: key, inputs: inputs.values, rows: inputs.tokens)
-    return PendingEncoding(
-      try RunningProgram(request, in: store),
-      tokens: inputs.tokens,
-      empty: try empty()
-    )
+    let done = try RunningProgram(request, in: store).run()
+    let features = try done.outputs["features"]?.rows(0, count: inputs.tokens) ?? empty()
+    let report = TaskReport(events: done.events, warnings: done.warnings)
+    return Encoding(features: features, outputs: done.outputs, report: report)
   }
 
   /// Features of nothing.

@@ -1,8 +1,7 @@
 import Devices
 import Graph
 
-/// One program on its way: launched, waited for, and launched again on the next allowed unit where
-/// its unit fails.
+/// One program on its way: run, and run again on the next allowed unit where its unit fails.
 ///
 /// A launch that may be repeated keeps the rows of caches that it is going to write, and a
 /// repetition begins by putting them back: it reads what the first launch read. Everything else
@@ -35,46 +34,43 @@ final class RunningProgram {
   private var request: Request
   private var result = Result()
   private var failed: Set<UnitID> = []
-  private var isOver = false
-  /// The launch that is under way.
   private var program: Program?
-  private var moments: [Moment] = []
+  /// The launch that is under way.
+  private var moment: Moment?
   private var bindings: [String: Value] = [:]
   private var written: WrittenRows?
   private var kept: Buffer?
   private var launched = 0
 
-  /// Launches a program; returns at once.
-  ///
-  /// - Throws: where it can be compiled on no allowed unit, or a binding does not fit.
-  init(_ request: Request, in store: ProgramStore) throws {
+  /// A program that is to run once.
+  init(_ request: Request, in store: ProgramStore) {
     self.request = request
     self.store = store
-    try launch()
   }
 
-  /// Waits for the results.
+  /// Runs the program.
   ///
-  /// - Throws: `DeviceError` of the unit that failed, where no other may take its place.
-  func wait() throws -> Result {
-    while !isOver {
+  /// - Returns: what it made.
+  /// - Throws: where it can be compiled on no allowed unit, a binding does not fit, or
+  ///   `DeviceError` of the unit that failed, where no other may take its place.
+  func run() throws -> Result {
+    while true {
+      let program = try prepare()
       do {
-        let events = try waitForLaunch()
+        let events = try program.segments.indices.map { try run(program, segment: $0) }
         try checkNumbers()
         result.events += events
-        isOver = true
+        return result
       } catch let error as DeviceError {
         giveUp(error)
         try moveAway(from: error)
         try restore(error)
-        try launch()
       }
     }
-    (moments, bindings, written, kept) = ([], [:], nil, nil)
-    return result
   }
 
-  private func launch() throws {
+  /// Finds the program and gives it memory.
+  private func prepare() throws -> Program {
     while true {
       do {
         launched = MonotonicClock.nanoseconds
@@ -87,8 +83,7 @@ final class RunningProgram {
         let written = WrittenRows(of: program.graph, bindings)
         self.written = written
         kept = store.failures.allowsFallback && program.leavesProcessor ? try written.kept() : nil
-        moments = try program.launch(&bindings)
-        return
+        return program
       } catch let error as DeviceError {
         try moveAway(from: error)
       }
@@ -112,17 +107,16 @@ final class RunningProgram {
 
   /// Leaves the launch to itself; of what comes behind it nothing begins any more.
   private func giveUp(_ error: DeviceError) {
-    moments.forEach { $0.giveUp(error) }
+    moment?.giveUp(error)
     guard error.losesUnit, let unit = error.unit, let program else { return }
     store.failures.keep(program, bindings, lostBy: unit)
   }
 
-  private func waitForLaunch() throws -> [Timeline.Event] {
-    guard let program else { return [] }
-    let name = program.graph.name
-    return try moments.enumerated().map { index, moment in
-      let unit = program.segments[index].unit
-      let limit = store.failures.limit(work: program.work[index], on: unit)
+  private func run(_ program: Program, segment index: Int) throws -> Timeline.Event {
+    let (name, unit) = (program.graph.name, program.segments[index].unit)
+    let limit = store.failures.limit(work: program.work[index], on: unit)
+    return try program.run(segment: index, &bindings) { moment in
+      self.moment = moment
       return try moment.wait(
         atMost: limit,
         tooLong: {

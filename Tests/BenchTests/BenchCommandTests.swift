@@ -140,6 +140,24 @@ import Testing
     #expect(refused.errors.contains("field 'schema': expected 1, the only one this version reads"))
   }
 
+  @Test func aSavedRunIsShownAndComparedWithoutTiming() throws {
+    let text = try run(Self.quick + ["--units", "cpu", "--stages", "head", "--json"])
+    let saved = try file(text)
+    let shown = try document(try run(["bench", "--load", saved, "--json"]))
+    let before = try document(text)
+    #expect(shown as NSDictionary == before as NSDictionary)
+    #expect(try run(["bench", "--load", saved]).contains("head"))
+    let held = ["bench", "--load", saved, "--count-disturbed", "--baseline"]
+    let outcome = try CommandLineTests.run(held + [try baseline(text, 0)])
+    #expect(outcome.code == 1 && outcome.errors.contains("head on cpu"), "\(outcome.errors)")
+    _ = try run(held + [try baseline(text, 1e6)])
+    for extra in [["--model", "x"], ["--units", "cpu"], ["--repeat", "3"], ["--no-fallback"]] {
+      let refused = try CommandLineTests.run(["bench", "--load", saved] + extra)
+      #expect(refused.code == 64 && refused.errors.contains(extra[0]), "\(refused.errors)")
+    }
+    _ = try run(["bench", "--load", "/nonexistent"], code: 65)
+  }
+
   @Test func filesOfOnesOwnAreReadToo() throws {
     let picture = GoldenFolder.root.appendingPathComponent("Examples/demo/picture.png").path
     let text = try run(

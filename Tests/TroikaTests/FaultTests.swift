@@ -97,7 +97,7 @@ import Testing
       let loader = MediaLoader(processor: folder.processor)
       let loaded = try loader.load(.image(GenerationTests.wide))
       guard case .image(let image) = loaded.part else { return [] }
-      return try Encoders(store: store, model: folder.model).launch(image).waited().floats
+      return try Encoders(store: store, model: folder.model).encode(image).features.floats
     }
     let expected = try features(Placement(), FaultPlan())
     let plan = try FaultPlan(parsing: "gpu:emulated:\(kind)@vision")

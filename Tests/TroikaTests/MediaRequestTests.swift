@@ -77,10 +77,10 @@ import Testing
       scale: .image
     )
     for (one, other) in [
-      (try exact.launch(block), try bucketed.launch(block)),
-      (try exact.launch(image), try bucketed.launch(image)),
+      (try exact.encode(block), try bucketed.encode(block)),
+      (try exact.encode(image), try bucketed.encode(image)),
     ] {
-      let (a, b) = (try one.waited().floats, try other.waited().floats)
+      let (a, b) = (one.features.floats, other.features.floats)
       #expect(a.count == b.count)
       #expect(zip(a, b).allSatisfy { abs($0 - $1) < 1e-4 })
     }
@@ -102,9 +102,9 @@ import Testing
       patches: try ImagePreprocessor(geometry: folder.processor.image).patches(picture.image),
       scale: .image
     )
-    let plain = try encoders.launch(image).waited().floats
-    let tapped = try encoders.launch(image, taps: ["embed", "layers.0", "layers.1", "pooled"])
-    #expect(try tapped.waited().floats == plain)
+    let plain = try encoders.encode(image).features.floats
+    let tapped = try encoders.encode(image, taps: ["embed", "layers.0", "layers.1", "pooled"])
+    #expect(tapped.features.floats == plain)
     #expect(tapped.outputs.count == 5)
 
     func logits(_ taps: Set<String>) throws -> [Float] {

@@ -50,11 +50,11 @@ final class PlacementLattice {
     for unit in units {
       let encoders = try Self.encoders(unit, folder, registry)
       for (medium, name) in conversation.names {
-        let pending =
+        let encoding =
           medium.kind == .audio
-          ? try encoders.launch(verification.prepareAudio(name))
-          : try encoders.launch(verification.prepareImage(name))
-        let value = try pending.waited()
+          ? try encoders.encode(verification.prepareAudio(name))
+          : try encoders.encode(verification.prepareImage(name))
+        let value = encoding.features
         extents[medium] = .tokens(value.type.shape[0])
         features[unit, default: [:]][medium] = value
       }

@@ -172,11 +172,14 @@ static size_t matrix_bytes(tk_format format, size_t rows, size_t columns) {
   return 0;
 }
 
+/// Whether quantised weights meet activations in fixed point.
+static bool fixed;
+
 static void linear_run(void *context) {
   linear *l = context;
   tk_matrix w = l->w;
   w.data = (const char *)w.data + l->turn++ % l->copies * l->bytes;
-  tk_linear(l->pool, l->x, l->rows, &w, NULL, l->y, l->scratch);
+  (fixed ? tk_linear_fixed : tk_linear)(l->pool, l->x, l->rows, &w, NULL, l->y, l->scratch);
 }
 static void sgemm_run(void *context) {
   linear *l = context;
@@ -219,7 +222,7 @@ static void linears(tk_pool *pool, size_t rows, size_t n, size_t k, int format, 
   uint64_t state = 3;
   for (size_t i = 0; i < rows * k; i++) l.x[i] = noise(&state);
   fill(&l, total);
-  size_t scratch = tk_linear_scratch(pool, rows, &l.w);
+  size_t scratch = (fixed ? tk_linear_fixed_scratch : tk_linear_scratch)(pool, rows, &l.w);
   l.scratch = reserve(scratch + 64);
   double flops = 2.0 * (double)rows * (double)n * (double)k;
   double seconds = best(linear_run, &l, runs);
@@ -270,10 +273,16 @@ typedef struct {
   tk_pool *pool;
   tk_attention p;
   void *scratch;
+  // Caches that are read in turn, so that none is in the processor's own.
+  size_t copies, turn, cacheBytes;
 } attention;
 static void attend_run(void *context) {
   attention *a = context;
-  tk_attend(a->pool, &a->p, a->scratch);
+  tk_attention p = a->p;
+  size_t offset = a->turn++ % a->copies * a->cacheBytes;
+  if (p.pastKeys) p.pastKeys = (const char *)p.pastKeys + offset;
+  if (p.pastValues) p.pastValues = (const char *)p.pastValues + offset;
+  tk_attend(a->pool, &p, a->scratch);
 }
 
 static float *numbers(size_t count) {
@@ -283,19 +292,32 @@ static float *numbers(size_t count) {
   return x;
 }
 
+static uint16_t *halves(size_t count) {
+  uint16_t *x = reserve(count * 2);
+  for (size_t i = 0; i < count; i++) x[i] = (uint16_t)(0x3000 + (i * 7919 & 0x8fff));
+  return x;
+}
+
 static void attend(tk_pool *pool, const char *name, tk_attention p, double pairs, int runs) {
   size_t row = p.groups * p.size;
   p.query = numbers(p.tokens * p.heads * p.size);
   p.keys = numbers(p.newRows * row);
   p.values = numbers(p.newRows * row);
-  if (p.pastRows) p.pastKeys = numbers(p.pastRows * row);
-  if (p.pastRows) p.pastValues = numbers(p.pastRows * row);
+  size_t width = p.pastIsHalf ? 2 : 4, cacheBytes = p.pastRows * row * width;
+  size_t copies = p.pastIsHalf ? ((size_t)96 << 20) / cacheBytes + 1 : 1;
+  size_t numbersOfPast = copies * p.pastRows * row;
+  const void *past[2] = {NULL, NULL};
+  for (int i = 0; p.pastRows && i < 2; i++)
+    past[i] = p.pastIsHalf ? (const void *)halves(numbersOfPast) : numbers(numbersOfPast);
+  p.pastKeys = past[0];
+  p.pastValues = past[1];
   p.out = numbers(p.tokens * p.heads * p.size);
   p.scale = 1;
-  attention a = {pool, p, reserve(tk_attention_scratch(pool, &p) + 64)};
+  attention a = {pool, p, reserve(tk_attention_scratch(pool, &p) + 64), copies, 0,
+                 cacheBytes};
   double seconds = best(attend_run, &a, runs);
   double flops = 4.0 * pairs * (double)(p.heads * p.size);
-  double bytes = 8.0 * pairs / (double)p.tokens * (double)row;
+  double bytes = 2.0 * (double)width * pairs / (double)p.tokens * (double)row;
   printf("attend %-22s %9.1f us  %7.1f GFLOP/s  %6.1f GB/s\n", name, seconds * 1e6,
          flops / seconds * 1e-9, bytes / seconds * 1e-9);
   fflush(stdout);
@@ -322,7 +344,13 @@ static void attentions(tk_pool *pool) {
     p.position = p.queryPosition = (int64_t)lengths[i] + (i ? -1 : 333);
     attend(pool, i == 0 ? "decode 512" : i == 1 ? "decode 2048" : "decode 8192", p,
            (double)lengths[i], 31);
+    p.pastIsHalf = true;
+    attend(pool, i == 0 ? "decode f16 512" : i == 1 ? "decode f16 2048" : "decode f16 8192", p,
+           (double)lengths[i], 301);
   }
+  tk_attention p = {.tokens = 1, .heads = 8, .groups = 1, .size = 512, .newRows = 1, .pastRows = 2048,
+                    .causal = true, .position = 540, .queryPosition = 540, .pastIsHalf = true};
+  attend(pool, "decode f16 full 540", p, 541, 301);
 }
 
 // MARK: - Rows
@@ -367,7 +395,7 @@ int main(int count, char **arguments) {
   int threads = atoi(arguments[2]), cpus[] = {0, 1, 2, 3, 4, 5, 6, 7};
   if (!tk_use(set)) return 1;
   tk_pool *pool = tk_pool_create(threads, cpus);
-  if (threads > 1) tk_pin_thread(0);
+  if (threads > 1) tk_pin_thread(0, NULL);
   else watch = CLOCK_PROCESS_CPUTIME_ID;
   openblas_set_num_threads(threads);
   for (int i = 3; i < count; i++) {
@@ -376,6 +404,7 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "limits")) limits(pool, !strcmp(set, "avx512"));
     if (!strcmp(what, "gemm")) gemm(pool, false);
     if (!strcmp(what, "quick")) gemm(pool, true);
+    if (!strcmp(what, "fixed")) fixed = true;
     if (!strcmp(what, "one") || !strcmp(what, "hot")) {
       size_t v[4];
       for (int j = 0; j < 4; j++) v[j] = (size_t)atol(arguments[++i]);

@@ -2,7 +2,8 @@
 # Builds the kernels as a release build does and times them.
 #   Tools/kernels/bench.sh {avx512|avx2|portable} THREADS {limits|quick|gemm|gemv|attention|rows}...
 # or, for one shape and a format's number, with weights from memory or from the caches:
-#   Tools/kernels/bench.sh SET THREADS {one|hot} ROWS OUTPUTS DEPTH FORMAT
+#   Tools/kernels/bench.sh SET THREADS [fixed] {one|hot} ROWS OUTPUTS DEPTH FORMAT
+# `fixed` is for quantised weights: activations in 16-bit fixed point, as the processor unit has them.
 set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${TMPDIR:-/tmp}/troika-kernel-bench

@@ -179,6 +179,12 @@ struct Sweep {
             batches: nil
           )
         }
+        if let least = options.prefillShapes?.min(), least > simulator.context {
+          throw ExperimentError(
+            "\(experiment.subject): field 'prefill': expected a number of at most the context, "
+              + "\(simulator.context), came \(least)"
+          )
+        }
         for (asked, shape) in zip(experiment.requests, model.shapes)
         where shape.promptTokens >= simulator.context {
           throw ExperimentError(

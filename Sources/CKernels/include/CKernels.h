@@ -26,8 +26,16 @@ bool tk_pool_use(tk_pool *pool, const char *name);
 /// Runs tasks 0…count-1 on all threads and returns when all are over.
 void tk_pool_run(tk_pool *pool, int count, tk_task task, void *context);
 
-/// Pins the calling thread to one processor; false where the system refuses.
-bool tk_pin_thread(int cpu);
+/// The processors that a thread may run on.
+typedef struct {
+  unsigned long bits[16];
+} tk_processors;
+
+/// Pins the calling thread to one processor; false where the system refuses. Notes where it might
+/// run before, unless `before` is NULL.
+bool tk_pin_thread(int cpu, tk_processors *before);
+/// Lets the calling thread run where it might before it was pinned.
+void tk_unpin_thread(const tk_processors *before);
 
 // MARK: - Weights
 

@@ -193,10 +193,13 @@ struct CPULowering {
     let copies = graph.outputs.filter {
       places[$0.node] != .bound($0.name) || offsets[$0.node] != 0
     }
+    let linears = ordered.indices.filter { ordered[$0] is LinearStep }
     return LoweredProgram(
       graph: graph,
       steps: ordered,
       expected: LinearStep.successors(in: ordered),
+      firstLinear: linears.first.flatMap { (ordered[$0] as? LinearStep)?.readingAsStored },
+      lastLinear: linears.last,
       places: places,
       offsets: offsets,
       footprint: footprint(layout),

@@ -151,7 +151,7 @@ struct LinearStep: CPUStep {
   }
 
   func run(_ frame: Frame) {
-    var matrix = matrix(frame.raw(weight))
+    var matrix = matrix(frame)
     let product =
       switch arithmetic {
       case .fixed: tk_linear_fixed
@@ -176,16 +176,16 @@ extension LinearStep {
     var next: LinearStep?
     return steps.reversed().map { step -> LinearStep? in
       guard let linear = step as? LinearStep else { return nil }
-      defer { next = linear.rows <= mostRows ? linear : nil }
+      defer { next = linear.readingAsStored }
       return next
     }.reversed()
   }
 
-  /// Tells idle threads that these weights are read next.
-  func expect(_ frame: Frame) {
-    var matrix = matrix(frame.raw(weight))
-    tk_linear_expect(frame.pool.handle, &matrix)
-  }
+  /// The step itself where it reads its weights as they lie, nil where it unpacks them.
+  var readingAsStored: LinearStep? { rows <= Self.mostRows ? self : nil }
+
+  /// The weights.
+  func matrix(_ frame: Frame) -> tk_matrix { matrix(frame.raw(weight)) }
 }
 
 struct GatherStep: CPUStep {

@@ -92,10 +92,17 @@ final class CPUExecutable: Executable {
 
   func launch(_ bindings: [String: Value], after: [Moment]) throws -> Moment {
     try lowered.graph.check(bindings)
-    return queue.submit(lowered.graph.name, after: after) { [lowered, arena, pool] in
-      let memory = try arena.atLeast(lowered.footprint.arenaByteCount)
-      lowered.run(in: memory, bindings, pool: pool)
-    }
+    return queue.submit(lowered.graph.name, after: after) { [self] in try run(bindings) }
+  }
+
+  func runHere(_ bindings: [String: Value]) throws -> Timeline.Event? {
+    try lowered.graph.check(bindings)
+    return try queue.perform(lowered.graph.name) { try run(bindings) }
+  }
+
+  private func run(_ bindings: [String: Value]) throws {
+    let memory = try arena.atLeast(lowered.footprint.arenaByteCount)
+    lowered.run(in: memory, bindings, pool: pool)
   }
 }
 
@@ -121,8 +128,25 @@ final class Arena: @unchecked Sendable {
 }
 
 /// Threads that share the tasks of one loop.
-final class WorkerPool: @unchecked Sendable {
+public final class WorkerPool: @unchecked Sendable {
   let handle: OpaquePointer
+  /// What programs read first, by what the program before read first: one launch runs at a time.
+  private var followers: [UnsafeRawPointer: tk_matrix] = [:]
+  private var last: UnsafeRawPointer?
+
+  /// Where threads stay: those that fill the machine on a processor each; fewer are left to the
+  /// system, which knows what else runs.
+  static func processors(forThreads threads: Int) -> [Int]? {
+    let machine = HostMachine.current()
+    return threads == machine.processors ? machine.processors(forThreads: threads) : nil
+  }
+
+  /// Threads as the units of this machine's processor have them.
+  ///
+  /// - Throws: `DeviceError.unavailable` where there can be none.
+  public convenience init(threads: Int) throws(DeviceError) {
+    try self.init(threads: threads, processors: Self.processors(forThreads: threads))
+  }
 
   init(threads: Int, processors: [Int]?) throws(DeviceError) {
     var cpus = processors?.map(Int32.init) ?? []
@@ -136,10 +160,29 @@ final class WorkerPool: @unchecked Sendable {
 
   deinit { tk_pool_destroy(handle) }
 
-  var threads: Int { Int(tk_pool_threads(handle)) }
+  /// How many threads.
+  public var threads: Int { Int(tk_pool_threads(handle)) }
 
-  /// Runs `body` for tasks 0..<count on all threads.
-  func run(_ count: Int, _ body: (Int) -> Void) {
+  /// Tells idle threads which weights are read next; nil for none.
+  ///
+  /// They only ask for the memory, which may be gone by then.
+  func expect(_ weights: tk_matrix?) {
+    guard var weights else { return tk_linear_expect(handle, nil) }
+    tk_linear_expect(handle, &weights)
+  }
+
+  /// Takes note that a program begins; programs follow one another as they did before.
+  ///
+  /// - Parameter weights: those it reads first; nil where it reads none as they lie.
+  /// - Returns: what the program behind it read first the last time.
+  func begin(with weights: tk_matrix?) -> tk_matrix? {
+    if let last { followers[last] = weights }
+    last = weights?.data
+    return last.flatMap { followers[$0] }
+  }
+
+  /// Runs `body` for tasks 0..<count on all threads, the caller's among them.
+  public func run(_ count: Int, _ body: (Int) -> Void) {
     withoutActuallyEscaping(body) { body in
       var box = TaskBox(body: body)
       withUnsafeMutablePointer(to: &box) { pointer in

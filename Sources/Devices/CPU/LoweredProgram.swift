@@ -17,6 +17,9 @@ struct LoweredProgram: @unchecked Sendable {
   let steps: [any CPUStep]
   /// For each step the linear layer whose weights are read next, where it begins one.
   let expected: [LinearStep?]
+  /// The first linear layer that reads its weights as they lie, and the last step that is one.
+  let firstLinear: LinearStep?
+  let lastLinear: Int?
   let places: [Place?]
   /// Bytes from a node's place to its first element: views start inside other values.
   let offsets: [Int]
@@ -41,11 +44,15 @@ struct LoweredProgram: @unchecked Sendable {
       }
     }
     let frame = Frame(pointers: pointers, arena: arena, pool: pool)
-    for (step, next) in zip(steps, expected) {
-      if let next { next.expect(frame) }
+    let follower = pool.begin(with: firstLinear?.matrix(frame))
+    for (index, step) in steps.enumerated() {
+      if index == lastLinear {
+        pool.expect(follower)
+      } else if let next = expected[index] {
+        pool.expect(next.matrix(frame))
+      }
       step.run(frame)
     }
-    tk_linear_expect(pool.handle, nil)
     for copy in copies {
       guard let target = bindings[copy.output] else { continue }
       target.pointer.copyMemory(

@@ -85,14 +85,42 @@ public struct Sampler: Sendable {
   /// - Throws: where there are no logits, one is NaN or plus infinity, or all are minus infinity.
   public static func greedy(_ logits: UnsafeBufferPointer<Float>) throws(SamplingError) -> Int {
     guard let first = logits.first else { throw .noLogits }
-    var best = 0
-    var largest = first
-    for (index, value) in logits.enumerated() {
-      guard value < .infinity else { throw .unusableLogits(index: index, value: value) }
-      if value > largest { (best, largest) = (index, value) }
+    var block = 0..<0
+    var largest = -Float.infinity
+    for start in stride(from: 0, to: logits.count, by: blockCount) {
+      let range = start..<min(start + blockCount, logits.count)
+      guard let peak = peak(UnsafeBufferPointer(rebasing: logits[range])) else {
+        let index = range.first { !(logits[$0] < .infinity) } ?? start
+        throw .unusableLogits(index: index, value: logits[index])
+      }
+      if peak > largest { (block, largest) = (range, peak) }
     }
-    guard largest > -.infinity else { throw .unusableLogits(index: best, value: largest) }
+    guard let best = block.first(where: { logits[$0] == largest }) else {
+      throw .unusableLogits(index: 0, value: first)
+    }
     return best
+  }
+
+  private static let blockCount = 1 << 12
+
+  /// The largest of some logits; nil where one is NaN or plus infinity.
+  private static func peak(_ logits: UnsafeBufferPointer<Float>) -> Float? {
+    typealias Lanes = SIMD16<Float>
+    let (memory, width) = (UnsafeRawBufferPointer(logits), Lanes.scalarCount)
+    var peaks = Lanes(repeating: -.infinity)
+    var areUsable = peaks .< .infinity
+    for index in 0..<logits.count / width {
+      let values = memory.loadUnaligned(fromByteOffset: index * width * 4, as: Lanes.self)
+      areUsable .&= values .< .infinity
+      peaks.replace(with: values, where: values .> peaks)
+    }
+    guard all(areUsable) else { return nil }
+    var peak = peaks.max()
+    for value in logits[(logits.count / width * width)...] {
+      guard value < .infinity else { return nil }
+      peak = max(peak, value)
+    }
+    return peak
   }
 
   /// The id of the next token.

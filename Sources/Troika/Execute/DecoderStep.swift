@@ -138,7 +138,7 @@ final class DecoderStep: @unchecked Sendable {
       states: session.states,
       rows: count
     )
-    let done = try RunningProgram(request, in: session.store).wait()
+    let done = try RunningProgram(request, in: session.store).run()
     let report = TaskReport(events: done.events, warnings: done.warnings)
     result.events += report.events
     result.warnings += report.warnings

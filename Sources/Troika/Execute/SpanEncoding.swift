@@ -62,11 +62,10 @@ final class SpanEncoding: @unchecked Sendable {
   func encode() throws -> TaskReport {
     guard let inputs else { return TaskReport() }
     self.inputs = nil
-    let pending = try encoders.launch(inputs)
-    let done = try pending.wait()
-    features = try decoderRows(pending.features)
+    let encoding = try encoders.encode(inputs)
+    features = try decoderRows(encoding.features)
     patches = nil
-    return TaskReport(events: done.events, warnings: done.warnings)
+    return encoding.report
   }
 
   /// Takes note that a batch has read the features.

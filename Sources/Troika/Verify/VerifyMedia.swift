@@ -127,8 +127,7 @@ extension Verification {
       let isFull = goldens.entry(key + "embed") != nil
       let image = try prepareImage(name)
       let taps: Set<String> = isFull ? Set(layers + ["embed", "pooled"]) : []
-      let encoding = try encoders.launch(image, taps: taps)
-      _ = try encoding.wait()
+      let encoding = try encoders.encode(image, taps: taps)
       let (projected, values) = (encoding.features, encoding.outputs)
       if isFull {
         let order = image.blockOrder(kernel: vision.poolingKernel)
@@ -177,7 +176,7 @@ extension Verification {
     }
     for name in names(goldens, "video") {
       let frames = try prepareVideo(name).frames
-      let got = try frames.flatMap { try encoders.launch($0).waited().floats }
+      let got = try frames.flatMap { try encoders.encode($0).features.floats }
       collect(
         features.check(
           "vision",
@@ -234,8 +233,7 @@ extension Verification {
       guard goldens.entry(name + ".projected") != nil else { continue }
       let isFull = goldens.entry(name + ".hidden") != nil
       let taps: Set<String> = isFull ? Set(layers + ["subsampled", "output"]) : []
-      let encoding = try encoders.launch(prepared, taps: taps)
-      _ = try encoding.wait()
+      let encoding = try encoders.encode(prepared, taps: taps)
       let (projected, values) = (encoding.features, encoding.outputs)
       if isFull {
         for (tap, golden) in [("subsampled", "subsampled"), ("output", "output")] {

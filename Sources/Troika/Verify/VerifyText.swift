@@ -74,16 +74,16 @@ extension Verification {
     for (medium, name) in conversation.names {
       switch medium.kind {
       case .image:
-        let value = try encoders.launch(prepareImage(name)).waited()
+        let value = try encoders.encode(prepareImage(name)).features
         extents[medium] = .tokens(value.type.shape[0])
         features[medium] = [value]
       case .audio:
-        let value = try encoders.launch(prepareAudio(name)).waited()
+        let value = try encoders.encode(prepareAudio(name)).features
         extents[medium] = .tokens(value.type.shape[0])
         features[medium] = [value]
       case .video:
         let (frames, seconds) = try prepareVideo(name)
-        let values = try frames.map { try encoders.launch($0).waited() }
+        let values = try frames.map { try encoders.encode($0).features }
         extents[medium] = .frames(
           zip(seconds, values).map { .init(seconds: $0, tokenCount: $1.type.shape[0]) }
         )

@@ -38,6 +38,9 @@ struct tk_pool {
 
 _Static_assert(sizeof(tk_processors) == sizeof(cpu_set_t), "as large as the system's own set");
 
+// The pool that ran a loop last: workers of others do not spin, which would keep its own from running.
+static _Atomic(const tk_pool *) active;
+
 bool tk_pin_thread(int cpu, tk_processors *before) {
   if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
   pthread_t self = pthread_self();
@@ -82,6 +85,7 @@ static void *run_worker(void *raw) {
   for (;;) {
     for (int spin = 0; spin < SPINS; spin++) {
       if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen) break;
+      if (atomic_load_explicit(&active, memory_order_relaxed) != pool) break;
       __builtin_ia32_pause();
     }
     if (atomic_load_explicit(&pool->generation, memory_order_acquire) == seen) {
@@ -162,6 +166,8 @@ void tk_pool_run(tk_pool *pool, int count, tk_task task, void *context) {
     for (int index = 0; index < count; index++) task(context, index, 0);
     return;
   }
+  if (atomic_load_explicit(&active, memory_order_relaxed) != pool)
+    atomic_store_explicit(&active, pool, memory_order_relaxed);
   pool->task = task;
   pool->context = context;
   pool->count = count;

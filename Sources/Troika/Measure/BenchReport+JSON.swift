@@ -119,7 +119,9 @@ extension BenchReport.Row {
           ("deviationNs", .number(summary.deviation)),
         ])
       ),
-      ("samplesNs", list(samples.nanoseconds)), ("yardstickNs", list(samples.yardstick)),
+      ("samplesNs", list(samples.nanoseconds)),
+      ("yardstickNs", list(samples.yardsticks.first ?? [])),
+      ("otherYardsticksNs", .array(samples.yardsticks.dropFirst().map { list($0) })),
       ("disturbed", list(samples.disturbed)),
     ])
   }
@@ -129,22 +131,26 @@ extension BenchReport.Row {
       guard let value = try node.optional(key) else { return nil }
       return try value.integer()
     }
-    func list(_ key: String) throws(JSONError) -> [Int] {
+    func list(_ node: JSONNode) throws(JSONError) -> [Int] {
       var values: [Int] = []
-      for element in try node.member(key).elements() {
+      for element in try node.elements() {
         let value = try element.integer()
         guard value >= 0 else { throw element.mismatch("at least 0", came: "\(value)") }
         values.append(value)
       }
       return values
     }
+    var yardsticks = [try list(node.member("yardstickNs"))]
+    for other in try node.optional("otherYardsticksNs")?.elements() ?? [] {
+      yardsticks.append(try list(other))
+    }
     self.init(
       stage: try node.member("stage").string(),
       unit: UnitID(try node.member("unit").string()),
       samples: PairedSamples(
-        try list("samplesNs"),
-        yardstick: try list("yardstickNs"),
-        disturbed: try list("disturbed")
+        try list(node.member("samplesNs")),
+        yardsticks: yardsticks,
+        disturbed: try list(node.member("disturbed"))
       )
     )
     buildNanoseconds = try optional("buildNs")

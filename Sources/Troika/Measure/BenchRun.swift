@@ -242,10 +242,12 @@ struct BenchRun {
     if row.firstNanoseconds != nil || row.unit == BenchReport.host {
       row.firstNanoseconds = timing.first
     }
-    let yardstick = timings[Yardstick.Kind.allCases.firstIndex(of: kind(of: row)) ?? 0]
     row.samples = PairedSamples(
       timing.steady,
-      yardstick: timing.rounds.map { max(yardstick.steady[$0], 1) },
+      yardsticks: kinds(of: row).map { kind in
+        let yardstick = timings[Yardstick.Kind.allCases.firstIndex(of: kind) ?? 0]
+        return timing.rounds.map { max(yardstick.steady[$0], 1) }
+      },
       disturbed: timing.disturbed
     )
     row.busyNanoseconds = Int(SampleSummary(timing.busy.map(Double.init)).median)
@@ -255,12 +257,16 @@ struct BenchRun {
   /// Removes the files that were written.
   func removeFiles() { try? FileManager.default.removeItem(at: scratch) }
 
-  /// The yardstick that is like a stage: by what bounds it where its unit reached its limits.
-  private func kind(of row: BenchReport.Row) -> Yardstick.Kind {
-    if row.unit == BenchReport.host { return .thread }
-    guard let limit = report.limits.first(where: { $0.unit == row.unit }) else { return .compute }
+  /// The yardsticks of a stage, first the one that is like it: by what bounds it where its unit
+  /// reached its limits.
+  private func kinds(of row: BenchReport.Row) -> [Yardstick.Kind] {
+    if row.unit == BenchReport.host { return [.thread] }
+    guard row.unit != .gpu,
+      let limit = report.limits.first(where: { $0.unit == row.unit })
+    else { return [.compute] }
     let computing = Double(row.work.flops) / limit.flopsPerSecond
-    return Double(row.work.weightByteCount) / limit.bytesPerSecond > computing ? .read : .compute
+    let reads = Double(row.work.weightByteCount) / limit.bytesPerSecond > computing
+    return reads ? [.read, .compute, .loops] : [.compute, .loops]
   }
 
   /// The report, its time accounted for.

@@ -1,27 +1,29 @@
-/// Samples with what a fixed piece of work took beside each of them.
+import Foundation
+
+/// Samples with what fixed pieces of work took beside each of them.
 public struct PairedSamples: Hashable, Sendable {
   /// Nanoseconds, in the order they were taken.
   public let nanoseconds: [Int]
-  /// Nanoseconds of the fixed work in the same round; empty where there was none.
-  public let yardstick: [Int]
+  /// Nanoseconds of each fixed work in the same rounds, the one that is most like the work first;
+  /// empty where there was none.
+  public let yardsticks: [[Int]]
 
   /// Which samples, by index and rising, other work on the machine has made longer.
   public let disturbed: [Int]
 
   /// Samples from their parts.
-  public init(_ nanoseconds: [Int], yardstick: [Int] = [], disturbed: [Int] = []) {
+  public init(_ nanoseconds: [Int], yardsticks: [[Int]] = [], disturbed: [Int] = []) {
     self.nanoseconds = nanoseconds
-    self.yardstick = yardstick
+    self.yardsticks = yardsticks.filter { $0.count == nanoseconds.count && !$0.contains(0) }
     self.disturbed = disturbed
   }
 
   /// The samples that nothing disturbed.
   public var calm: PairedSamples {
     let kept = nanoseconds.indices.filter { !disturbed.contains($0) }
-    let isPaired = yardstick.count == nanoseconds.count
     return PairedSamples(
       kept.map { nanoseconds[$0] },
-      yardstick: isPaired ? kept.map { yardstick[$0] } : []
+      yardsticks: yardsticks.map { yardstick in kept.map { yardstick[$0] } }
     )
   }
 
@@ -31,24 +33,27 @@ public struct PairedSamples: Hashable, Sendable {
   /// The samples by the clock.
   var byClock: [Double] { nanoseconds.map(Double.init) }
 
-  /// The samples in units of the yardstick, whose own jitter is smoothed over three rounds.
-  var relative: [Double]? {
-    guard yardstick.count == nanoseconds.count, yardstick.allSatisfy({ $0 > 0 }) else { return nil }
-    return nanoseconds.indices.map { index in
-      let near = yardstick[max(0, index - 1)...min(yardstick.count - 1, index + 1)].sorted()
-      return Double(nanoseconds[index]) / SampleSummary.quantile(0.5, near.map(Double.init))
+  /// The samples in units of each yardstick, whose own jitter is smoothed over three rounds.
+  var relative: [[Double]] {
+    yardsticks.map { yardstick in
+      nanoseconds.indices.map { index in
+        let near = yardstick[max(0, index - 1)...min(yardstick.count - 1, index + 1)].sorted()
+        return Double(nanoseconds[index]) / SampleSummary.quantile(0.5, near.map(Double.init))
+      }
     }
   }
 }
 
 /// How one piece of work changed from one run to another.
 ///
-/// Only samples count that nothing disturbed, on both sides in the yardstick of their own rounds, so
+/// Only samples count that nothing disturbed, on both sides in the yardsticks of their own rounds, so
 /// that a machine that was slower as a whole makes nothing slower; without yardsticks the clock counts.
+/// The interval is as wide as those of all yardsticks together: what a faster memory does to reading
+/// alone, it does not do to work that also computes, and neither yardstick alone tells the two apart.
 public struct SampleComparison: Hashable, Sendable {
   /// What came out.
   public enum Verdict: String, Hashable, Sendable, CaseIterable {
-    /// The interval of the ratio holds 1.
+    /// The interval of the ratio holds 1, or the ratio is as near to it as processes differ anyway.
     case same
     /// It lies below 1.
     case faster
@@ -56,9 +61,16 @@ public struct SampleComparison: Hashable, Sendable {
     case slightlySlower
     /// It lies above 1, and the ratio is beyond what is tolerated.
     case slower
-    /// There are too few samples that nothing disturbed.
+    /// There are too few samples that nothing disturbed, or the machine was another: fixed work that
+    /// is like the work took a quarter longer or shorter.
     case unknown
   }
+
+  /// By how much the same work differs between processes, as a share: where its memory lies.
+  public static let processSpread = 0.03
+
+  /// The factor between yardsticks up to which the machine counts as the same.
+  public static let machineShift = 1.25
 
   /// The later median over the earlier one.
   public let ratio: Double
@@ -76,14 +88,34 @@ public struct SampleComparison: Hashable, Sendable {
   ///   - countsDisturbed: whether samples count all the same that other work disturbed.
   public init(_ before: PairedSamples, _ after: PairedSamples, countsDisturbed: Bool = false) {
     let (before, after) = countsDisturbed ? (before, after) : (before.calm, after.calm)
-    var (earlier, later) = (before.byClock, after.byClock)
-    if let own = before.relative, let other = after.relative { (earlier, later) = (own, other) }
-    ratio = SampleSummary(later).median / SampleSummary(earlier).median
-    guard let old = MedianInterval(earlier), let new = MedianInterval(later), old.low > 0 else {
-      (low, high, isKnown) = (0, .infinity, false)
-      return
+    var sides = Array(zip(before.relative, after.relative))
+    if sides.isEmpty { sides = [(before.byClock, after.byClock)] }
+    ratio = SampleSummary(sides[0].1).median / SampleSummary(sides[0].0).median
+    let intervals = sides.compactMap { Self.interval($0, $1) }
+    let shifts = zip(before.yardsticks, after.yardsticks).map { earlier, later in
+      SampleSummary(later.map(Double.init)).median / SampleSummary(earlier.map(Double.init)).median
     }
-    (low, high, isKnown) = (new.low / old.high, new.high / old.low, true)
+    let isComparable = shifts.allSatisfy { (1 / Self.machineShift...Self.machineShift) ~= $0 }
+    isKnown = intervals.count == sides.count && isComparable
+    low = isKnown ? intervals.map(\.lowerBound).min() ?? 0 : 0
+    high = isKnown ? intervals.map(\.upperBound).max() ?? .infinity : .infinity
+  }
+
+  /// The range in which the ratio of the medians lies with 95 % confidence; nil where samples are few.
+  ///
+  /// Both sides err on their own: logarithms of their errors add up as squares.
+  private static func interval(_ earlier: [Double], _ later: [Double]) -> ClosedRange<Double>? {
+    guard let old = MedianInterval(earlier), let new = MedianInterval(later), old.low > 0 else {
+      return nil
+    }
+    let (before, after) = (SampleSummary(earlier).median, SampleSummary(later).median)
+    func reach(_ one: Double, _ other: Double) -> Double {
+      let (one, other) = (log(one), log(other))
+      return exp((one * one + other * other).squareRoot())
+    }
+    let ratio = after / before
+    return ratio / reach(after / new.low, old.high / before)...ratio
+      * reach(new.high / after, before / old.low)
   }
 
   /// What came out.
@@ -92,6 +124,7 @@ public struct SampleComparison: Hashable, Sendable {
   /// - Returns: the verdict.
   public func verdict(threshold: Double) -> Verdict {
     guard isKnown else { return .unknown }
+    guard abs(ratio - 1) > Self.processSpread else { return .same }
     if high < 1 { return .faster }
     guard low > 1 else { return .same }
     return ratio > 1 + threshold ? .slower : .slightlySlower

@@ -1,5 +1,4 @@
 import Devices
-import Dispatch
 import Foundation
 import Graph
 
@@ -15,15 +14,20 @@ final class Yardstick: TimedWork, @unchecked Sendable {
     case read
     /// The first on one thread, as what no unit does runs.
     case thread
+    /// The first in a thousand short loops, between which threads wait for each other: slower where
+    /// processors take longer to hand memory to one another.
+    case loops
   }
 
   let kind: Kind
   var name: String { "yardstick.\(kind.rawValue)" }
-  private let threads: Int
+  private let threads: WorkerPool
   private let memory: Buffer
+  private let parts: Int
   private var results: [UInt64]
 
   private let steps: Int
+  private let loopCount = 1000
 
   /// How much work it is.
   struct Size: Sendable {
@@ -35,12 +39,13 @@ final class Yardstick: TimedWork, @unchecked Sendable {
 
   /// Fixed work for a number of threads.
   ///
-  /// - Throws: `DeviceError.outOfMemory`.
+  /// - Throws: `DeviceError.outOfMemory`, or where there is no thread.
   init(_ kind: Kind, _ size: Size = Size(), threads: Int) throws {
     self.kind = kind
     let threads = kind == .thread ? 1 : threads
-    self.threads = threads
-    steps = size.steps
+    self.threads = try WorkerPool(threads: threads)
+    steps = kind == .loops ? size.steps / loopCount : size.steps
+    parts = threads
     results = [UInt64](repeating: 0, count: threads)
     memory = try Buffer(byteCount: kind == .read ? size.byteCount : 64)
     memory.pointer.initializeMemory(as: UInt8.self, repeating: 1, count: memory.byteCount)
@@ -49,29 +54,31 @@ final class Yardstick: TimedWork, @unchecked Sendable {
   func run() -> [Timeline.Event] {
     results.withUnsafeMutableBufferPointer { results in
       nonisolated(unsafe) let results = results
-      DispatchQueue.concurrentPerform(iterations: threads) { thread in
-        results[thread] = kind == .read ? sum(of: thread) : product(from: thread)
+      for _ in 0..<(kind == .loops ? loopCount : 1) {
+        threads.run(parts) { part in
+          results[part] = kind == .read ? sum(of: part) : product(from: part)
+        }
       }
     }
     return []
   }
 
-  /// The sum of a thread's part of the memory.
-  private func sum(of thread: Int) -> UInt64 {
+  /// The sum of one part of the memory.
+  private func sum(of part: Int) -> UInt64 {
     let words = UnsafeBufferPointer(
       start: UnsafePointer(memory.pointer.assumingMemoryBound(to: SIMD8<UInt64>.self)),
       count: memory.byteCount / 64
     )
     var sum = SIMD8<UInt64>.zero
-    for index in words.count * thread / threads..<words.count * (thread + 1) / threads {
+    for index in words.count * part / parts..<words.count * (part + 1) / parts {
       sum &+= words[index]
     }
     return sum.wrappedSum()
   }
 
   /// Eight independent chains of multiply-adds.
-  private func product(from thread: Int) -> UInt64 {
-    var chains = (0..<8).map { SIMD8<Float>(repeating: Float($0 + thread) * 0.1) }
+  private func product(from part: Int) -> UInt64 {
+    var chains = (0..<8).map { SIMD8<Float>(repeating: Float($0 + part) * 0.1) }
     chains.withUnsafeMutableBufferPointer { chains in
       var (a, b, c, d) = (chains[0], chains[1], chains[2], chains[3])
       var (e, f, g, h) = (chains[4], chains[5], chains[6], chains[7])

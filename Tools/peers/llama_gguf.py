@@ -13,9 +13,12 @@ BLOCKS = {Q.Q4_0: (18, 32, 0), Q.Q8_0: (34, 32, 0), Q.Q6_K: (210, 256, 208)}
 
 def random_rows(rng: np.random.Generator, rows: int, columns: int, kind: Q) -> np.ndarray:
     """Weights of a matrix in a stored format; blocks get a scale that keeps activations finite."""
-    if kind in (Q.F32, Q.F16):
+    if kind in (Q.F32, Q.F16, Q.BF16):
         data = rng.standard_normal((rows, columns), dtype=np.float32)
-        return data * np.float32(0.02) if kind == Q.F32 else data.astype(np.float16) * np.float16(0.02)
+        if kind == Q.F16:
+            return data.astype(np.float16) * np.float16(0.02)
+        data *= np.float32(0.02)
+        return data if kind == Q.F32 else (data.view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
     size, weights, scale = BLOCKS[kind]
     data = rng.integers(0, 256, (rows, columns // weights * size), dtype=np.uint8)
     blocks = data.reshape(-1, size)
@@ -40,7 +43,7 @@ class RandomFile:
             self.writer.add_float32(prefix + key, value)
 
     def matrix(self, name: str, rows: int, columns: int, stored: Q, shape: tuple[int, ...] | None = None) -> None:
-        """`shape`: what it is folded to where it is no matrix, a convolution for example."""
+        """`shape`: what an f16 or f32 matrix is folded to where it is a convolution."""
         data = random_rows(self.rng, rows, columns, stored)
         self.writer.add_tensor(name + ".weight", data.reshape(shape) if shape else data, raw_dtype=stored)
 

@@ -2,9 +2,10 @@
 """Times llama.cpp on a prompt with a picture or a sound, at Gemma 4 E2B's shapes with random weights.
 
     python Tools/peers/llama_media_peer.py --model .build/peers [--image FILE] [--audio FILE]
-                                           [--format Q4_0|Q8_0|F16] [--words N] [--threads N] [--runs N]
+                                           [--format Q4_0|Q8_0|F16] [--towers F16|BF16|Q8_0]
+                                           [--words N] [--threads N] [--runs N]
 
-Text model and projector are written below the folder once (3 and 0.9 GB). A prompt is one turn of the
+Text model and towers are written below the folder once (3 to 9 and 0.5 to 1 GB). A prompt is one turn of the
 medium and `--words` words of a token each. Each measurement is one JSON line, by the clock from the file to
 the first token: `media` decodes the file, preprocesses it and makes the tokens, `encode` is the tower,
 `prefill` the decoder over the whole prompt, `seconds` all of it with the choice of a token. One prompt is run
@@ -21,7 +22,7 @@ from pathlib import Path
 import llama_cpp as api
 from llama_cpp import mtmd_cpp as media
 
-from llama_mmproj import projector
+import llama_mmproj
 from llama_session import Session
 from llama_text import FORMATS, text_model
 
@@ -108,6 +109,7 @@ def main() -> None:
     parser.add_argument("--image", type=Path)
     parser.add_argument("--audio", type=Path)
     parser.add_argument("--format", default="Q4_0", choices=FORMATS)
+    parser.add_argument("--towers", default="F16", choices=llama_mmproj.FORMATS)
     parser.add_argument("--words", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)
@@ -116,14 +118,15 @@ def main() -> None:
     session = Session(path, arguments.threads, CONTEXT)
     if not session.has_vocabulary():
         raise SystemExit(f"{path}: written before it held a vocabulary; delete it")
-    towers = MediaSession(session, projector(arguments.model), arguments.threads)
+    towers = MediaSession(session, llama_mmproj.projector(arguments.model, arguments.towers), arguments.threads)
     for what, file in [("image", arguments.image), ("audio", arguments.audio)]:
         if not file:
             continue
         text = turn(arguments.words, what == "image")
         made = [towers.first_token(file, text) for _ in range(1 + arguments.runs)][1:]
         print(json.dumps({"what": what + " prompt", "peer": "llama.cpp", "format": arguments.format,
-                          "threads": arguments.threads, "tokens": made[0]["tokens"], "soft_tokens": made[0]["soft"],
+                          "towers": arguments.towers, "threads": arguments.threads,
+                          "tokens": made[0]["tokens"], "soft_tokens": made[0]["soft"],
                           **{part + "_median": round(statistics.median(run[part] for run in made), 4)
                              for part in PARTS}, "runs": arguments.runs}), flush=True)
 

@@ -28,6 +28,25 @@ import Testing
     #expect(throws: error) { try behind.wait() }
   }
 
+  @Test func aFreeQueueLetsTheWaitingThreadWork() throws {
+    let queue = UnitQueue(unit: .cpu)
+    var behind: Moment?
+    let event = try #require(
+      queue.perform("here") {
+        // One at a time: what is launched meanwhile waits, and nobody else may work here.
+        behind = queue.submit("behind", after: []) {}
+        #expect(queue.perform("second") {} == nil)
+      }
+    )
+    let later = try #require(try behind?.wait())
+    #expect(event.program == "here" && event.endNanoseconds <= later.startNanoseconds)
+    // The queue's own thread may not have left the last launch yet.
+    while queue.perform("again", {}) == nil {}
+    let error = DeviceError.lost(unit: "cpu", program: "p", reason: "gone")
+    #expect(throws: error) { _ = try queue.perform("fails") { throw error } }
+    #expect(queue.perform("free again") {} != nil)
+  }
+
   @Test func momentsThatComeWhileALaunchIsHandedOverAreNotMissed() throws {
     let (left, right) = (UnitQueue(unit: .cpu), UnitQueue(unit: .gpu))
     var last: [Moment] = []

@@ -188,6 +188,9 @@ import Testing
     #expect(SampleComparison(before, slower).verdict(threshold: 0.035) == .slower)
     #expect(SampleComparison(slower, before).verdict(threshold: 0.02) == .faster)
     #expect(SampleComparison(before, constant(102)).verdict(threshold: 0) == .same)
-    #expect(SampleComparison(before, PairedSamples([100])).verdict(threshold: 0) == .unknown)
+    for other in [PairedSamples([100]), constant(0), PairedSamples([0, 0, 0, 0, 5, 5])] {
+      #expect(SampleComparison(before, other).verdict(threshold: 0) == .unknown)
+      #expect(SampleComparison(other, before).verdict(threshold: 0) == .unknown)
+    }
   }
 }

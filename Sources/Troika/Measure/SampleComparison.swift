@@ -105,9 +105,9 @@ public struct SampleComparison: Hashable, Sendable {
   ///
   /// Both sides err on their own: logarithms of their errors add up as squares.
   private static func interval(_ earlier: [Double], _ later: [Double]) -> ClosedRange<Double>? {
-    guard let old = MedianInterval(earlier), let new = MedianInterval(later), old.low > 0 else {
-      return nil
-    }
+    guard let old = MedianInterval(earlier), let new = MedianInterval(later),
+      min(old.low, new.low) > 0
+    else { return nil }
     let (before, after) = (SampleSummary(earlier).median, SampleSummary(later).median)
     func reach(_ one: Double, _ other: Double) -> Double {
       let (one, other) = (log(one), log(other))

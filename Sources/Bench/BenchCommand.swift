@@ -21,6 +21,8 @@ enum BenchCommand: Command {
                           software, unless --placement says where stages run)
       --stages S,…        stages by their beginning or a glob: vision, chunk?.decode*, sample
       --repeat N          samples of a stage (30); ten or more for comparisons
+      --processes N       processes one after the other that share the samples (5): where memory
+                          lies differs from one to the next, and comparisons have to know by how much
       --warm-up N         calls after the first that are no samples (2)
       --seconds S         what the samples of a stage may take, three of them at least (30)
       --suite F           shapes of pictures, clips, sound, prompts (the standard suite)
@@ -46,7 +48,8 @@ enum BenchCommand: Command {
     let arguments = try Arguments(
       words,
       valued: PlacementOptions.valued.union(files).union([
-        "units", "stages", "repeat", "warm-up", "seconds", "suite", "output", "save", "load",
+        "units", "stages", "repeat", "processes", "warm-up", "seconds", "suite", "output", "save",
+        "load",
         "baseline", "threshold", "kernels",
       ]),
       repeated: files,
@@ -59,14 +62,19 @@ enum BenchCommand: Command {
     let baseline = try arguments["baseline"].map { try BenchReport(JSONNode(file: $0)) }
     let loaded = try loaded(arguments)
     let report: BenchReport
-    if let loaded { report = loaded } else { report = try await run(arguments) }
-    if let path = arguments["save"] {
-      try FileOutput.write(report.json.text(.indented) + "\n", to: path)
+    do {
+      if let loaded { report = loaded } else { report = try await run(arguments) }
+    } catch let ended as BenchProcesses.Ended {
+      return ended.code
     }
     let countsDisturbed = arguments.has("count-disturbed")
     let changes =
       baseline.map { report.changes(since: $0, countsDisturbed: countsDisturbed) } ?? []
     write(report, changes, threshold / 100, layout)
+    // Behind what is printed, which a full disk then does not take along.
+    if let path = arguments["save"] {
+      try FileOutput.write(report.json.text(.indented) + "\n", to: path)
+    }
     guard let baseline else { return .done }
     warn(report, baseline)
     warn(changes)
@@ -90,6 +98,10 @@ enum BenchCommand: Command {
     var options = try options(arguments)
     let suite = try suite(arguments["suite"])
     try Options.kernels(arguments)
+    let processes = try arguments.integer("processes", in: 1...1000) ?? 5
+    if min(processes, options.repeats) > 1 {
+      return try BenchProcesses(arguments, count: processes, options).run()
+    }
     let (folder, load) = try placement.open()
     if arguments["placement"] != nil { options.placement = load.placement }
     if options.units.isEmpty, options.placement == nil { options.units = units(load) }
@@ -210,8 +222,8 @@ enum BenchCommand: Command {
     let unknown = changes.count { $0.comparison?.verdict(threshold: 0) == .unknown }
     guard unknown > 0 else { return }
     Output.warning(
-      "\(unknown) of \(changes.count) stages: expected \(MedianInterval.fewest) samples that other "
-        + "work did not disturb in both runs, came fewer"
+      "\(unknown) of \(changes.count) stages: expected \(MedianInterval.fewest) samples, or "
+        + "processes with some, that other work did not disturb, and the same machine, in both runs"
     )
   }
 

@@ -6,9 +6,7 @@ enum FileOutput {
   /// Refuses a path whose folder cannot take a file, before anything is computed.
   static func check(_ path: String) throws {
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    guard FileManager.default.isWritableFile(atPath: folder) else {
-      throw FileOutputError(path: path)
-    }
+    guard access(folder, W_OK) == 0 else { throw FileOutputError(path: path, code: errno) }
   }
 
   /// Writes a text in one go: the file is whole or not there.
@@ -37,8 +35,9 @@ enum FileOutput {
     guard isPlain else { return }
     if isThere { chmod(target, facts.st_mode & 0o7777) }
     guard rename(target, path) == 0 else {
+      let error = FileOutputError(path: path, code: errno)
       unlink(target)
-      throw FileOutputError(path: path)
+      throw error
     }
   }
 }
@@ -47,23 +46,27 @@ enum FileOutput {
 struct FileSink {
   fileprivate let file: Int32
   private let path: String
+  /// Why it could not be opened.
+  private let code: Int32
   private var waiting = ""
 
   fileprivate init(_ file: Int32, path: String) {
+    code = errno
     self.file = file
     self.path = path
   }
 
   /// Takes a piece; small ones wait for each other.
   mutating func append(_ text: String) throws {
-    guard file >= 0 else { throw FileOutputError(path: path) }
+    guard file >= 0 else { throw FileOutputError(path: path, code: code) }
     waiting += text
     if waiting.utf8.count >= 1 << 16 { try flush() }
   }
 
   /// Writes what has waited.
   fileprivate mutating func flush() throws {
-    guard file >= 0, Output.send(waiting, to: file) else { throw FileOutputError(path: path) }
+    guard file >= 0 else { throw FileOutputError(path: path, code: code) }
+    guard Output.send(waiting, to: file) else { throw FileOutputError(path: path, code: errno) }
     waiting = ""
   }
 }
@@ -71,6 +74,10 @@ struct FileSink {
 /// A file that cannot be written.
 struct FileOutputError: Error, CustomStringConvertible {
   let path: String
+  /// What the system said, as `errno` has it.
+  let code: Int32
 
-  var description: String { "\(path): expected a file that can be written" }
+  var description: String {
+    "\(path): expected a file that can be written, came '\(String(cString: strerror(code)))'"
+  }
 }

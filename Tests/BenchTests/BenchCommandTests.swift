@@ -81,6 +81,22 @@ import Testing
     #expect((kept["stages"] as? [[String: Any]])?.count == stages.count)
   }
 
+  @Test func processesShareTheSamples() throws {
+    let quick = Self.quick + ["--units", "cpu", "--stages", "head", "--json"]
+    for (processes, counts) in [("1", [6]), ("4", [1, 2, 1, 2]), ("50", [1, 1, 1, 1, 1, 1])] {
+      let report = try document(try run(quick + ["--processes", processes]))
+      let stages = try #require(report["stages"] as? [[String: Any]])
+      #expect(stages.map { $0["processes"] as? [Int] } == [counts], "\(processes)")
+      #expect((stages[0]["samplesNs"] as? [Int])?.count == 6)
+      let time = try #require(report["time"] as? [String: Any])
+      let shares = try #require(time["shares"] as? [String: Int])
+      #expect((shares["processes"] != nil) == (counts.count > 1))
+      let wall = try #require(time["wallNs"] as? Int)
+      let residual = try #require(time["residualNs"] as? Int)
+      #expect(shares.values.reduce(residual, +) == wall)
+    }
+  }
+
   /// An earlier run whose every sample is this many times what it was.
   private func baseline(_ text: String, _ factor: Double) throws -> String {
     var earlier = try document(text)
@@ -124,6 +140,7 @@ import Testing
     let suite = try file("{\"name\": 1}")
     let mistakes: [([String], Int32)] = [
       (["bench"], 64), (Self.small + ["--repeat", "0"], 64),
+      (Self.small + ["--processes", "0"], 64),
       (Self.small + ["--output", "xml"], 64),
       (Self.small + ["--json", "--output", "csv"], 64), (Self.small + ["word"], 64),
       (Self.quick + ["--stages", "dance"], 64), (Self.quick + ["--units", "cpu,cpu"], 64),

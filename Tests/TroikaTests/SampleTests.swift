@@ -179,6 +179,15 @@ import Testing
     #expect(!long.isDisturbed(0) && long.isDisturbed(1))
   }
 
+  @Test func manyShortRoundsAreNotDisturbedByOneStepOfTheSystem() {
+    var marks = RoundMarks(time: 0, others: 0)
+    // Six rounds of 10 ms, in the third the system counts 20 ms for somebody else.
+    for round in 1...6 {
+      marks.append(time: round * 10_000_000, others: round < 3 ? 0 : 20_000_000)
+    }
+    #expect(!(0..<6).contains { marks.isDisturbed($0) })
+  }
+
   @Test func theThresholdPartsSlowerFromSlightlySlower() {
     func constant(_ value: Int) -> PairedSamples {
       PairedSamples([Int](repeating: value, count: 6))

@@ -110,7 +110,7 @@ final class AppendedFile {
   init(path: String) throws {
     self.path = path
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    guard file >= 0 else { throw FileOutputError(path: path) }
+    guard file >= 0 else { throw FileOutputError(path: path, code: errno) }
     var facts = stat()
     isRegular = fstat(file, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
     byteCount = isRegular ? Int(facts.st_size) : 0
@@ -127,7 +127,7 @@ final class AppendedFile {
   func contents() throws -> [UInt8] {
     guard isRegular else { return [] }
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw FileOutputError(path: path)
+      throw FileOutputError(path: path, code: errno)
     }
     return Array(data)
   }

@@ -122,7 +122,7 @@ extension BenchReport.Row {
       ("samplesNs", list(samples.nanoseconds)),
       ("yardstickNs", list(samples.yardsticks.first ?? [])),
       ("otherYardsticksNs", .array(samples.yardsticks.dropFirst().map { list($0) })),
-      ("disturbed", list(samples.disturbed)),
+      ("disturbed", list(samples.disturbed)), ("processes", list(samples.processes)),
     ])
   }
 
@@ -144,13 +144,16 @@ extension BenchReport.Row {
     for other in try node.optional("otherYardsticksNs")?.elements() ?? [] {
       yardsticks.append(try list(other))
     }
+    var processes: [Int] = []
+    if let counts = try node.optional("processes") { processes = try list(counts) }
     self.init(
       stage: try node.member("stage").string(),
       unit: UnitID(try node.member("unit").string()),
       samples: PairedSamples(
         try list(node.member("samplesNs")),
         yardsticks: yardsticks,
-        disturbed: try list(node.member("disturbed"))
+        disturbed: try list(node.member("disturbed")),
+        processes: processes
       )
     )
     buildNanoseconds = try optional("buildNs")

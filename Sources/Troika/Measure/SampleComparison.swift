@@ -1,55 +1,13 @@
 import Foundation
 
-/// Samples with what fixed pieces of work took beside each of them.
-public struct PairedSamples: Hashable, Sendable {
-  /// Nanoseconds, in the order they were taken.
-  public let nanoseconds: [Int]
-  /// Nanoseconds of each fixed work in the same rounds, the one that is most like the work first;
-  /// empty where there was none.
-  public let yardsticks: [[Int]]
-
-  /// Which samples, by index and rising, other work on the machine has made longer.
-  public let disturbed: [Int]
-
-  /// Samples from their parts.
-  public init(_ nanoseconds: [Int], yardsticks: [[Int]] = [], disturbed: [Int] = []) {
-    self.nanoseconds = nanoseconds
-    self.yardsticks = yardsticks.filter { $0.count == nanoseconds.count && !$0.contains(0) }
-    self.disturbed = disturbed
-  }
-
-  /// The samples that nothing disturbed.
-  public var calm: PairedSamples {
-    let kept = nanoseconds.indices.filter { !disturbed.contains($0) }
-    return PairedSamples(
-      kept.map { nanoseconds[$0] },
-      yardsticks: yardsticks.map { yardstick in kept.map { yardstick[$0] } }
-    )
-  }
-
-  /// The samples by the clock in a few numbers.
-  public var summary: SampleSummary { SampleSummary(byClock) }
-
-  /// The samples by the clock.
-  var byClock: [Double] { nanoseconds.map(Double.init) }
-
-  /// The samples in units of each yardstick, whose own jitter is smoothed over three rounds.
-  var relative: [[Double]] {
-    yardsticks.map { yardstick in
-      nanoseconds.indices.map { index in
-        let near = yardstick[max(0, index - 1)...min(yardstick.count - 1, index + 1)].sorted()
-        return Double(nanoseconds[index]) / SampleSummary.quantile(0.5, near.map(Double.init))
-      }
-    }
-  }
-}
-
 /// How one piece of work changed from one run to another.
 ///
-/// Only samples count that nothing disturbed, on both sides in the yardsticks of their own rounds, so
-/// that a machine that was slower as a whole makes nothing slower; without yardsticks the clock counts.
-/// The interval is as wide as those of all yardsticks together: what a faster memory does to reading
-/// alone, it does not do to work that also computes, and neither yardstick alone tells the two apart.
+/// Only samples count that nothing disturbed. Where both sides ran in several processes, what these
+/// differ by says how sure the ratio is (`ProcessComparison`). Otherwise samples count in the
+/// yardsticks of their own rounds, so that a machine that was slower as a whole makes nothing slower;
+/// without yardsticks the clock counts. The interval is as wide as those of all yardsticks together:
+/// what a faster memory does to reading alone, it does not do to work that also computes, and neither
+/// yardstick alone tells the two apart.
 public struct SampleComparison: Hashable, Sendable {
   /// What came out.
   public enum Verdict: String, Hashable, Sendable, CaseIterable {
@@ -72,6 +30,11 @@ public struct SampleComparison: Hashable, Sendable {
   /// The factor between yardsticks up to which the machine counts as the same.
   public static let machineShift = 1.25
 
+  /// Whether a yardstick that takes this many times as long is of the same machine.
+  static func isSameMachine(_ shift: Double) -> Bool {
+    (1 / machineShift...machineShift) ~= shift
+  }
+
   /// The later median over the earlier one.
   public let ratio: Double
   /// The lower end of the ratio's interval.
@@ -87,7 +50,16 @@ public struct SampleComparison: Hashable, Sendable {
   ///   - after: the later one.
   ///   - countsDisturbed: whether samples count all the same that other work disturbed.
   public init(_ before: PairedSamples, _ after: PairedSamples, countsDisturbed: Bool = false) {
+    let isRepeated = min(before.processes.count, after.processes.count) >= ProcessComparison.fewest
     let (before, after) = countsDisturbed ? (before, after) : (before.calm, after.calm)
+    guard !isRepeated else {
+      let comparison = ProcessComparison(before, after)
+      ratio = comparison?.ratio ?? after.summary.median / before.summary.median
+      isKnown = comparison?.isSameMachine ?? false
+      low = isKnown ? comparison?.low ?? 0 : 0
+      high = isKnown ? comparison?.high ?? .infinity : .infinity
+      return
+    }
     var sides = Array(zip(before.relative, after.relative))
     if sides.isEmpty { sides = [(before.byClock, after.byClock)] }
     ratio = SampleSummary(sides[0].1).median / SampleSummary(sides[0].0).median
@@ -95,7 +67,7 @@ public struct SampleComparison: Hashable, Sendable {
     let shifts = zip(before.yardsticks, after.yardsticks).map { earlier, later in
       SampleSummary(later.map(Double.init)).median / SampleSummary(earlier.map(Double.init)).median
     }
-    let isComparable = shifts.allSatisfy { (1 / Self.machineShift...Self.machineShift) ~= $0 }
+    let isComparable = shifts.allSatisfy(Self.isSameMachine)
     isKnown = intervals.count == sides.count && isComparable
     low = isKnown ? intervals.map(\.lowerBound).min() ?? 0 : 0
     high = isKnown ? intervals.map(\.upperBound).max() ?? .infinity : .infinity

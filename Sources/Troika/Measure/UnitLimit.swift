@@ -16,6 +16,15 @@ public struct UnitLimit: Hashable, Sendable {
     self.flopsPerSecond = flopsPerSecond
     self.bytesPerSecond = bytesPerSecond
   }
+
+  /// The better of two measurements of the same unit.
+  func best(with other: UnitLimit) -> UnitLimit {
+    UnitLimit(
+      unit: unit,
+      flopsPerSecond: max(flopsPerSecond, other.flopsPerSecond),
+      bytesPerSecond: max(bytesPerSecond, other.bytesPerSecond)
+    )
+  }
 }
 
 /// Products that show how fast units are at most, compiled once and measured again and again.

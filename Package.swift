@@ -20,8 +20,6 @@ let package = Package(
     .executable(name: "troika", targets: ["Bench"]),
   ],
   targets: [
-    .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
-    .systemLibrary(name: "CNuma", pkgConfig: "numa", providers: [.apt(["libnuma-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(
@@ -38,7 +36,7 @@ let package = Package(
 
     .target(name: "Graph", swiftSettings: strict),
     .target(
-      name: "Devices", dependencies: ["Graph", "CKernels", "CGPU", "COpenBLAS", "CNuma"],
+      name: "Devices", dependencies: ["Graph", "CKernels", "CGPU"],
       exclude: ["GPU/Shaders"], swiftSettings: strict, plugins: ["EmbedShaders"]),
     .plugin(name: "EmbedShaders", capability: .buildTool()),
     .target(name: "Models", dependencies: ["Graph", "CCrypto"], swiftSettings: strict),

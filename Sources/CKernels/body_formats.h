@@ -4,11 +4,6 @@ typedef int8_t bvec __attribute__((vector_size(LANES)));
 typedef uint8_t nibbles __attribute__((vector_size(16)));
 typedef uint8_t unpacked __attribute__((vector_size(32)));
 
-INLINE float half_(const void *p) {
-  _Float16 h;
-  memcpy(&h, p, sizeof h);
-  return (float)h;
-}
 INLINE four halves_(const void *p) {
   _Float16 __attribute__((vector_size(8))) h;
   memcpy(&h, p, sizeof h);

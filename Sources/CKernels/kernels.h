@@ -65,11 +65,20 @@ typedef struct {
   void (*accumulate)(float *y, const float *x, float a, size_t count);
 } tk_kernels;
 
+/// Depth of the blocks in which products of pairs are summed exactly.
+enum { TK_PAIR_DEPTH = 128 };
+
 /// Tiles of 16-bit pairs, for sets whose processor adds their products in one instruction.
 typedef struct {
   /// Rounds `count` numbers to whole ones of at most `most` against the largest, two in 32 bits;
   /// gives what 1 is worth, NaN where a number is not finite.
   float (*round)(const float *x, size_t count, float most, int32_t *out);
+  /// Turns `count` weights from column `at` on, at most TK_PAIR_DEPTH, of each of `rows` rows into
+  /// whole numbers of at most 2048, `stride` pairs from row to row; gives what 1 is worth in each,
+  /// NaN or infinite where a number that it comes from is not finite. What follows them up to that
+  /// depth is of no account.
+  void (*packWeights)(const tk_matrix *m, size_t first, size_t rows, size_t at, size_t count,
+                      int32_t *out, size_t stride, float *units);
   /// `c[i, j] (+)= aUnits[i] · bUnits[j] · Σ_k a[k, i] · b[k, j]` over pairs.
   void (*tile)(int rows, size_t pairs, const int32_t *a, const float *aUnits, const int32_t *b,
                const float *bUnits, float *c, size_t cStride, bool accumulate);

@@ -5,8 +5,8 @@
 #include "kernels.h"
 
 // Numbers of a block are at most this large, so that sums over its depth fit 32 bits.
-enum { DEPTH = 128, PAIRS = DEPTH / 2 };
-static const float MOST_ACTIVATION = 8191, MOST_WEIGHT = 2047;
+enum { DEPTH = TK_PAIR_DEPTH, PAIRS = DEPTH / 2 };
+static const float MOST_ACTIVATION = 8191;  // times 2048, the most of a weight
 
 // The weights of a task's columns stay packed in the second-level cache while chunks of activation
 // rows pass by.
@@ -77,11 +77,7 @@ static void round_task(void *context, int task, int worker) {
 static void pack_panel(const pair_job *job, worker_scratch *scratch, size_t first, size_t columns,
                        size_t at, int32_t *panel, float *units) {
   size_t count = min_size(DEPTH, job->w->columns - at);
-  if (count < DEPTH) memset(scratch->expanded, 0, sizeof scratch->expanded);
-  for (size_t n = 0; n < columns; n++) {
-    job->kernels->expand(job->w, first + n, at, count, scratch->expanded);
-    units[n] = job->tiles->round(scratch->expanded, DEPTH, MOST_WEIGHT, scratch->rows[n]);
-  }
+  job->tiles->packWeights(job->w, first, columns, at, count, scratch->rows[0], PAIRS + 16, units);
   for (size_t n = columns; n < (size_t)job->kernels->tileColumns; n++) units[n] = 0;
   job->kernels->transpose((const float *)scratch->rows, PAIRS + 16, columns, PAIRS, (float *)panel);
 }

@@ -64,6 +64,11 @@ INLINE float peak_(vec v) {
   for (int i = 1; i < LANES; i++) s = v[i] > s ? v[i] : s;
   return s;
 }
+INLINE float half_(const void *p) {
+  _Float16 h;
+  memcpy(&h, p, sizeof h);
+  return (float)h;
+}
 INLINE vec widen_bf16_(const uint16_t *p) {
   hvec h;
   memcpy(&h, p, sizeof h);

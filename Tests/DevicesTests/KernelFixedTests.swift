@@ -130,6 +130,28 @@ struct KernelFixedTests {
     }
   }
 
+  @Test(arguments: kernelSets, [2, 44])
+  func weightsThatAreNotFiniteStayInTheirRows(set: String, rows: Int) throws {
+    let pool = try KernelPool(set)
+    for format in Self.formats {
+      var noise = Noise(4)
+      let x = noise.floats(rows * 96)
+      for value in [Float16.infinity, -.infinity, .nan, 0, .leastNonzeroMagnitude] {
+        var weight = StoredMatrix(format, 70, 96, seed: 9)
+        let followers = weight.replaceSource(row: 35, column: 40, with: value)
+        let y = run(x, rows, weight, pool)
+        for index in y.indices {
+          let column = index % 70
+          if column == 35 {
+            #expect(y[index].isFinite == value.isFinite, "\(format) \(value)")
+          } else if !followers.contains(column) {
+            #expect(y[index].isFinite, "\(format) \(value): row \(column) of the weights")
+          }
+        }
+      }
+    }
+  }
+
   @Test(arguments: kernelSets)
   func resultsDoNotDependOnThreads(set: String) throws {
     for format in Self.formats {

@@ -147,6 +147,22 @@ struct StoredMatrix {
     }
   }
 
+  /// Puts a number in place of the scale, or of the palette's entry, that one quantised weight comes from.
+  ///
+  /// - Returns: the weight rows that may follow it.
+  mutating func replaceSource(row: Int, column: Int, with value: Float16) -> Range<Int> {
+    let place = row * columns + column
+    let codes = format == TK_INT8_BLOCK32 ? rows * columns : rows * columns / 2
+    let isPalette = format == TK_INT4_PALETTE32
+    let code = isPalette ? Int(bytes[place / 2] >> (place % 2 == 0 ? 0 : 4)) & 15 : 0
+    let index = isPalette ? row / 32 * 16 + code : place / 32
+    withUnsafeBytes(of: value) {
+      bytes.replaceSubrange(codes + 2 * index..<codes + 2 * index + 2, with: $0)
+    }
+    let group = row / 32 * 32
+    return isPalette ? group..<min(group + 32, rows) : row..<row + 1
+  }
+
   /// Every weight at its largest, scales and palettes too.
   mutating func fillWithLargest() {
     let codes = format == TK_INT8_BLOCK32 ? rows * columns : rows * columns / 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the kernels as a release build does and times them.
+# Builds the kernels as a release build does and times them; needs OpenBLAS (libopenblas-dev) beside it.
 #   Tools/kernels/bench.sh {avx512|avx2|portable} THREADS {limits|quick|gemm|gemv|attention|rows}...
 # or, for one shape and a format's number, with weights from memory or from the caches:
 #   Tools/kernels/bench.sh SET THREADS [fixed] {one|hot} ROWS OUTPUTS DEPTH FORMAT

@@ -76,9 +76,10 @@ size_t tk_linear_fixed_scratch(const tk_pool *pool, size_t rows, const tk_matrix
 /// The same product with int8 blocks or four-bit weights in fixed point, and exact sums over 64 or
 /// 128 of the depth. Few rows: activations are rounded to 16 bits against the largest of so many in a
 /// row, palettes to 14 bits against their largest entry, other weights not at all. More rows, where
-/// the processor adds pairs of 16-bit products in one instruction: activations to 14 bits, weights to
-/// 12, each against the largest of 128 in a row. Numbers that are not finite make the row's results
-/// NaN or not finite. Other formats and processors: `tk_linear`.
+/// the processor adds pairs of 16-bit products in one instruction: activations to 14 bits against the
+/// largest of 128 in a row, weights to 12 against the largest scale of so many or the largest entry of
+/// their palette. Numbers that are not finite make the row's results NaN or not finite, those of
+/// weights their column's. Other formats and processors: `tk_linear`.
 void tk_linear_fixed(tk_pool *pool, const float *x, size_t rows, const tk_matrix *weight,
                      const float *bias, float *y, void *scratch);
 

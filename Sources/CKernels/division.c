@@ -1,4 +1,6 @@
 // How linear layers are divided into tasks.
+#include <stdatomic.h>
+
 #include "kernels.h"
 
 bool tk_is_quantised(const tk_matrix *w) {
@@ -17,29 +19,69 @@ size_t tk_row_bytes(const tk_matrix *w) {
   }
 }
 
-// One long run of rows for each thread, since memory serves few long streams best, and what is left
-// in short ones for whoever comes first.
-enum { SHORT_TASKS = 3, SHORT_BYTES = 16 << 10, DOT_ALIGNMENT = 4 };
+// Memory serves few long streams best: a thread goes through a run of neighbouring rows, and takes them
+// a piece at a time, so that others can help at its end without either waiting long for the last.
+enum { MOST_RUNS = 64, PIECE_BYTES = 16 << 10, ALIGNMENT = 4 };
 
-tk_dot_tasks tk_divide_rows(const tk_pool *pool, const tk_matrix *w) {
-  size_t threads = (size_t)tk_pool_threads(pool), shorts = threads * SHORT_TASKS;
-  tk_dot_tasks tasks = {.rows = w->rows};
-  size_t few = w->rows / (16 * threads) / DOT_ALIGNMENT * DOT_ALIGNMENT;
-  if (threads > 1 && few * tk_row_bytes(w) >= SHORT_BYTES) tasks.shortRows = few;
-  size_t rest = w->rows - shorts * tasks.shortRows;
-  tasks.longRows = round_up((rest + threads - 1) / threads, DOT_ALIGNMENT);
-  size_t longs = (rest + tasks.longRows - 1) / tasks.longRows;
-  tasks.longs = longs;
-  size_t left = w->rows - min_size(longs * tasks.longRows, w->rows);
-  tasks.count = longs + (tasks.shortRows ? (left + tasks.shortRows - 1) / tasks.shortRows : 0);
-  return tasks;
+/// Rows that nobody has taken yet: the first in the upper half, past the last in the lower.
+typedef struct {
+  _Alignas(64) _Atomic(uint64_t) left;
+} row_run;
+
+typedef struct {
+  row_run runs[MOST_RUNS];
+  size_t count, piece;
+  tk_rows_task task;
+  void *context;
+} shared_rows;
+
+/// Takes a quarter of what is left of a run, a piece at least; 0 where nothing is.
+static size_t take(row_run *run, size_t piece, bool fromFront, size_t *first) {
+  uint64_t left = atomic_load_explicit(&run->left, memory_order_relaxed), rest;
+  size_t count;
+  do {
+    size_t front = left >> 32, back = (uint32_t)left, all = back - front;
+    if (!all) return 0;
+    count = min_size(all, round_up(all / 4 > piece ? all / 4 : piece, ALIGNMENT));
+    *first = fromFront ? front : back - count;
+    rest = fromFront ? (uint64_t)(front + count) << 32 | back : left - count;
+  } while (!atomic_compare_exchange_weak_explicit(&run->left, &left, rest, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return count;
 }
 
-size_t tk_rows_of(const tk_dot_tasks *tasks, size_t task, size_t *first) {
-  size_t rows = task < tasks->longs ? tasks->longRows : tasks->shortRows;
-  size_t behind = tasks->longs * tasks->longRows;
-  *first = task < tasks->longs ? task * rows : behind + (task - tasks->longs) * rows;
-  return min_size(rows, tasks->rows - *first);
+static void run_task(void *context, int own, int worker) {
+  (void)worker;
+  shared_rows *job = context;
+  for (size_t i = 0; i < job->count; i++) {
+    row_run *run = &job->runs[((size_t)own + i) % job->count];
+    for (size_t first, count; (count = take(run, job->piece, i == 0, &first));)
+      job->task(job->context, first, count);
+  }
+}
+
+static size_t run_count(const tk_pool *pool) {
+  return min_size((size_t)tk_pool_threads(pool), MOST_RUNS);
+}
+
+size_t tk_rows_of_run(const tk_pool *pool, const tk_matrix *w) {
+  size_t runs = run_count(pool);
+  return round_up((w->rows + runs - 1) / runs, ALIGNMENT);
+}
+
+void tk_share_rows(tk_pool *pool, const tk_matrix *w, tk_rows_task task, void *context) {
+  shared_rows job = {.count = run_count(pool), .task = task, .context = context};
+  if (job.count == 1) {
+    task(context, 0, w->rows);
+    return;
+  }
+  size_t length = tk_rows_of_run(pool, w);
+  job.piece = PIECE_BYTES / (tk_row_bytes(w) + 1) + 1;
+  for (size_t i = 0; i < job.count; i++) {
+    uint64_t first = min_size(i * length, w->rows), end = min_size((i + 1) * length, w->rows);
+    atomic_init(&job.runs[i].left, first << 32 | end);
+  }
+  tk_pool_run(pool, (int)job.count, run_task, &job);
 }
 
 // Rows below which dividing them would pack weights again for too little.

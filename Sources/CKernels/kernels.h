@@ -123,16 +123,13 @@ bool tk_is_quantised(const tk_matrix *w);
 /// Bytes of one weight row, scales and palettes left out.
 size_t tk_row_bytes(const tk_matrix *w);
 
-/// How the weight rows of a linear layer in the dot-product form are divided into tasks.
-typedef struct {
-  size_t rows;
-  size_t longRows, longs;  // rows of a long task, number of these
-  size_t shortRows;
-  size_t count;  // of all tasks
-} tk_dot_tasks;
-tk_dot_tasks tk_divide_rows(const tk_pool *pool, const tk_matrix *w);
-/// Rows of one task, from `first` on.
-size_t tk_rows_of(const tk_dot_tasks *tasks, size_t task, size_t *first);
+/// Does some weight rows of a linear layer in the dot-product form.
+typedef void (*tk_rows_task)(void *context, size_t first, size_t count);
+/// Deals the rows of a weight out to the threads of a pool while they work: each has a run of its own,
+/// and helps with the ends of others' when it is through.
+void tk_share_rows(tk_pool *pool, const tk_matrix *w, tk_rows_task task, void *context);
+/// Rows of a thread's own run.
+size_t tk_rows_of_run(const tk_pool *pool, const tk_matrix *w);
 /// Lets idle workers ask for what they read in the next loop: worker i `bytes` from
 /// `data + i * stride` on; NULL for nothing.
 void tk_pool_expect(tk_pool *pool, const void *data, size_t stride, size_t bytes);

@@ -14,7 +14,6 @@ typedef struct {
   float *perWorker;  // scratch of one worker after another
   size_t workerFloats;
   tk_tile_tasks tiles;
-  tk_dot_tasks dots;
 } linear_job;
 
 // MARK: - Few rows
@@ -37,14 +36,12 @@ void tk_linear_expect(tk_pool *pool, const tk_matrix *w) {
     tk_pool_expect(pool, NULL, 0, 0);
     return;
   }
-  size_t share = tk_divide_rows(pool, w).longRows * tk_row_bytes(w);
+  size_t share = tk_rows_of_run(pool, w) * tk_row_bytes(w);
   tk_pool_expect(pool, w->data, share, min_size(share, EXPECTED_BYTES));
 }
 
-static void dot_task(void *context, int task, int worker) {
-  (void)worker;
-  linear_job *job = context;
-  size_t first, count = tk_rows_of(&job->dots, (size_t)task, &first);
+static void dot_task(void *context, size_t first, size_t count) {
+  const linear_job *job = context;
   bool arranged = is_four_bit(job->w);
   size_t stride = arranged ? arranged_floats(job->kernels, job->w) : job->w->columns;
   const float *x = arranged ? job->packedX : job->x;
@@ -64,8 +61,7 @@ static void dot_linear(tk_pool *pool, linear_job *job) {
     for (size_t r = 0; r < job->rows; r++)
       job->kernels->arrange(w->format, job->x + r * w->columns, w->columns,
                             job->packedX + r * arranged_floats(job->kernels, w));
-  job->dots = tk_divide_rows(pool, w);
-  tk_pool_run(pool, (int)job->dots.count, dot_task, job);
+  tk_share_rows(pool, w, dot_task, job);
 }
 
 // MARK: - Many rows

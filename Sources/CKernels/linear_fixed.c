@@ -9,17 +9,15 @@ typedef struct {
   size_t stride;
   float *y;
   size_t rows;
-  tk_dot_tasks tasks;
 } fixed_job;
 
 static bool is_fixed(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
   return tk_is_quantised(w) && rows <= TK_DOT_LIMIT && kernels->dotFixed;
 }
 
-static void dot_task(void *context, int task, int worker) {
-  (void)worker;
+static void dot_task(void *context, size_t first, size_t count) {
   const fixed_job *job = context;
-  size_t width = job->w->rows, first, count = tk_rows_of(&job->tasks, (size_t)task, &first);
+  size_t width = job->w->rows;
   for (size_t r = 0; r < job->rows; r += TK_DOT_ROWS) {
     size_t rows = job->rows - r < TK_DOT_ROWS ? job->rows - r : TK_DOT_ROWS;
     job->kernels->dotFixed(job->x + r * job->stride, job->stride, rows, job->w, first, count,
@@ -49,9 +47,8 @@ void tk_linear_fixed(tk_pool *pool, const float *x, size_t rows, const tk_matrix
     tk_linear(pool, x, rows, w, bias, y, scratch);
     return;
   }
-  fixed_job job = {kernels, w, bias, scratch, kernels->fixedBytes(w->columns), y, rows,
-                   tk_divide_rows(pool, w)};
+  fixed_job job = {kernels, w, bias, scratch, kernels->fixedBytes(w->columns), y, rows};
   for (size_t r = 0; r < rows; r++)
     kernels->arrangeFixed(w->format, x + r * w->columns, w->columns, job.x + r * job.stride);
-  tk_pool_run(pool, (int)job.tasks.count, dot_task, &job);
+  tk_share_rows(pool, w, dot_task, &job);
 }

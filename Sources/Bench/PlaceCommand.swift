@@ -29,6 +29,7 @@ enum PlaceCommand: Command {
       --units U,…         units that search may use (those of the profile)
       --repeat N          measured runs of each placement (5)
       --prompt TEXT       what is asked where placements are measured (Hello)
+      --kernels NAME      avx512, avx2 or portable where they are (the best this processor has)
     \(RequestOptions.mediaHelp)
     \(SimulationOptions.shapes)
       --json              one JSON document
@@ -46,7 +47,7 @@ enum PlaceCommand: Command {
     let arguments = try Arguments(
       words,
       valued: SimulationOptions.valued.union(RequestOptions.media)
-        .union(["simulate", "objective", "units", "repeat", "prompt"]),
+        .union(["simulate", "objective", "units", "repeat", "prompt", "kernels"]),
       repeated: RequestOptions.repeated,
       switches: SimulationOptions.switches.union(["json", "include-audio"])
     )
@@ -165,6 +166,7 @@ enum PlaceCommand: Command {
     _ names: [String],
     _ arguments: Arguments
   ) throws -> PlacementMeasurement {
+    try Options.kernels(arguments)
     let folder = try ModelFolder(path: try arguments.required("model"))
     let loads = try names.map { name in
       let options = try PlacementOptions(arguments, placement: name)

@@ -20,11 +20,12 @@ enum BenchCommand: Command {
       --units U,…         units that are given every stage (cpu, neuralEngine and gpu where it is no
                           software, unless --placement says where stages run)
       --stages S,…        stages by their beginning or a glob: vision, chunk?.decode*, sample
-      --repeat N          samples of a stage (30); ten or more for comparisons
+      --repeat N          samples of a stage (30)
       --processes N       processes one after the other that share the samples (5): where memory
                           lies differs from one to the next, and comparisons have to know by how much
       --warm-up N         calls after the first that are no samples (2)
-      --seconds S         what the samples of a stage may take, three of them at least (30)
+      --seconds S         what the samples of a stage may take (30)
+      --fewest N          samples however long they take (3); one in each process at least
       --suite F           shapes of pictures, clips, sound, prompts (the standard suite)
       --image F, --video F, --audio F  also time reading these files; may be repeated
       --output O          table (default), md, csv, json or jsonl; --json is --output json
@@ -48,7 +49,8 @@ enum BenchCommand: Command {
     let arguments = try Arguments(
       words,
       valued: PlacementOptions.valued.union(files).union([
-        "units", "stages", "repeat", "processes", "warm-up", "seconds", "suite", "output", "save",
+        "units", "stages", "repeat", "processes", "fewest", "warm-up", "seconds", "suite", "output",
+        "save",
         "load",
         "baseline", "threshold", "kernels",
       ]),
@@ -105,6 +107,7 @@ enum BenchCommand: Command {
     let (folder, load) = try placement.open()
     if arguments["placement"] != nil { options.placement = load.placement }
     if options.units.isEmpty, options.placement == nil { options.units = units(load) }
+    ParentWatch.begin { [scratch = options.scratch] in leave(scratch) }
     do {
       let benchmark = Benchmark(folder, suite, options, load: load)
       return try await measured(benchmark, scratch: options.scratch)
@@ -167,6 +170,7 @@ enum BenchCommand: Command {
     options.repeats = try arguments.integer("repeat", in: 1...10_000) ?? 30
     options.warmUps = try arguments.integer("warm-up", in: 0...1000) ?? 2
     options.secondsPerStage = try arguments.number("seconds", in: 0...86_400) ?? 30
+    options.fewest = try arguments.integer("fewest", in: 1...10_000) ?? 3
     options.files = try RequestOptions(arguments: arguments).media()
     return options
   }

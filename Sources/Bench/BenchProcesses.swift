@@ -12,7 +12,7 @@ struct BenchProcesses {
 
   /// Options that are about what becomes of the report, or that each process has values of its own for.
   private static let own: Set = [
-    "processes", "repeat", "seconds", "output", "json", "save", "baseline", "threshold",
+    "processes", "repeat", "seconds", "fewest", "output", "json", "save", "baseline", "threshold",
     "count-disturbed",
   ]
 
@@ -38,9 +38,14 @@ struct BenchProcesses {
     let interrupt = Interrupt(signals: [SIGINT, SIGTERM])
     interrupt.onSignal { child.stop() }
     let reports = try (0..<count).map { index in
-      guard !interrupt.isAsked else { throw Ended(code: .interrupted) }
-      return try report(index, child)
+      defer { if interrupt.isAsked { child.stop() } }
+      do {
+        return try report(index, child)
+      } catch  where interrupt.isAsked {
+        throw Ended(code: .interrupted)
+      }
     }
+    guard !interrupt.isAsked else { throw Ended(code: .interrupted) }
     return BenchReport(
       joining: reports,
       wallNanoseconds: MonotonicClock.nanoseconds - begin
@@ -52,7 +57,8 @@ struct BenchProcesses {
     let samples = (index + 1) * options.repeats / count - index * options.repeats / count
     let shares = [
       "--processes=1", "--repeat=\(samples)",
-      "--seconds=\(options.secondsPerStage / Double(count))", "--json",
+      "--seconds=\(options.secondsPerStage / Double(count))",
+      "--fewest=\(max(options.fewest / count, 1))", "--json",
     ]
     let subject = "process \(index + 1) of \(count)"
     let output = try child.output(["bench"] + words + shares, named: subject)
@@ -65,6 +71,7 @@ struct BenchProcesses {
 private final class Child: @unchecked Sendable {
   private let lock = NSLock()
   private var process: Process?
+  private var isStopped = false
 
   /// Runs it with words; its errors and its progress are shown as they come.
   ///
@@ -78,10 +85,19 @@ private final class Child: @unchecked Sendable {
       .merging([ProgressLine.prefix: "\(name): "]) { $1 }
     let pipe = Pipe()
     process.standardOutput = pipe
-    process.standardInput = FileHandle.nullDevice
-    try start(process)
+    // Open as long as this process lives: its end is the other's too.
+    let life = Pipe()
+    process.standardInput = life
+    do {
+      try start(process)
+    } catch  where !hasStopped {
+      Output.error("\(name): expected it to start, came '\(error.localizedDescription)'")
+      throw BenchProcesses.Ended(code: .fault)
+    }
     let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
+    withExtendedLifetime(life) {}
+    if hasStopped { throw BenchProcesses.Ended(code: .interrupted) }
     guard process.terminationReason == .exit else {
       Output.error("\(name): expected a report, came signal \(process.terminationStatus)")
       throw BenchProcesses.Ended(code: .fault)
@@ -92,16 +108,24 @@ private final class Child: @unchecked Sendable {
     return output
   }
 
-  /// Asks the process that runs now to end.
+  /// Asks the process that runs now to end; none begins any more.
   func stop() {
     lock.lock()
     defer { lock.unlock() }
+    isStopped = true
     if process?.isRunning == true { process?.terminate() }
+  }
+
+  private var hasStopped: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return isStopped
   }
 
   private func start(_ process: Process) throws {
     lock.lock()
     defer { lock.unlock() }
+    guard !isStopped else { throw BenchProcesses.Ended(code: .interrupted) }
     try process.run()
     self.process = process
   }

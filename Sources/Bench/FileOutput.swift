@@ -6,7 +6,12 @@ enum FileOutput {
   /// Refuses a path whose folder cannot take a file, before anything is computed.
   static func check(_ path: String) throws {
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard !path.isEmpty else { throw FileOutputError(path: "''", code: ENOENT) }
     guard access(folder, W_OK) == 0 else { throw FileOutputError(path: path, code: errno) }
+    var facts = stat()
+    if stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR {
+      throw FileOutputError(path: path, code: EISDIR)
+    }
   }
 
   /// Writes a text in one go: the file is whole or not there.

@@ -140,7 +140,8 @@ import Testing
     let suite = try file("{\"name\": 1}")
     let mistakes: [([String], Int32)] = [
       (["bench"], 64), (Self.small + ["--repeat", "0"], 64),
-      (Self.small + ["--processes", "0"], 64),
+      (Self.small + ["--processes", "0"], 64), (Self.small + ["--fewest", "0"], 64),
+      (Self.small + ["--save", ""], 65), (Self.small + ["--save", "/tmp"], 65),
       (Self.small + ["--output", "xml"], 64),
       (Self.small + ["--json", "--output", "csv"], 64), (Self.small + ["word"], 64),
       (Self.quick + ["--stages", "dance"], 64), (Self.quick + ["--units", "cpu,cpu"], 64),
@@ -161,6 +162,18 @@ import Testing
     }
     let refused = try CommandLineTests.run(Self.small + ["--baseline", other])
     #expect(refused.errors.contains("field 'schema': expected 1, the only one this version reads"))
+  }
+
+  @Test func timesThatAddUpToMoreThanNumbersHoldAreShown() throws {
+    let text = try run(Self.quick + ["--units", "cpu", "--stages", "head", "--json"])
+    var absurd = try document(text)
+    absurd["time"] = [
+      "wallNs": Int.min, "shares": ["open": Int.max, "prepare": Int.max], "residualNs": 0,
+    ]
+    let saved = try file(
+      String(decoding: JSONSerialization.data(withJSONObject: absurd), as: UTF8.self)
+    )
+    #expect(try run(["bench", "--load", saved]).contains("head"))
   }
 
   @Test func aSavedRunIsShownAndComparedWithoutTiming() throws {

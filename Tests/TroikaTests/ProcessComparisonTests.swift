@@ -74,6 +74,26 @@ import Testing
     #expect(far.verdict(threshold: 0.05) == .unknown && far.high == .infinity)
   }
 
+  @Test func aMachineThatAllYardsticksCallAnotherIsOneWhereNoneCounts() {
+    var noise = Noise(seed: 6, process: 0.002)
+    // Yardsticks scatter far more than the work: none counts, but each took twice as long.
+    let (before, after) = (noise.run(reading: 0.1), noise.run(reading: 0.1, machine: 2))
+    #expect(SampleComparison(before, after).verdict(threshold: 0.05) == .unknown)
+  }
+
+  @Test func otherYardsticksAreNotHeldAgainstEachOther() {
+    var noise = Noise(seed: 12, process: 0.01)
+    let run = noise.run()
+    let other = PairedSamples(
+      run.nanoseconds,
+      yardsticks: [run.yardsticks[0].map { $0 * 7 }, run.yardsticks[0]],
+      processes: run.processes
+    )
+    #expect(SampleComparison(run, other).ratio == 1)
+    #expect(PairedSamples(joining: [run, other]).yardsticks.isEmpty)
+    #expect(PairedSamples([1, 2], yardsticks: [[1, 2], [1, 0]]).yardsticks.isEmpty)
+  }
+
   @Test func processesThatWereDisturbedDoNotCount() {
     var noise = Noise(seed: 8, process: 0.01)
     let (before, after) = (noise.run(), noise.run())

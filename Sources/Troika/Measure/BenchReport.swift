@@ -113,7 +113,7 @@ public struct BenchReport: Hashable, Sendable {
 
   /// Nanoseconds that nothing accounts for.
   public var residualNanoseconds: Int {
-    wallNanoseconds - shares.reduce(0) { $0 + $1.nanoseconds }
+    wallNanoseconds &- shares.reduce(0) { $0 &+ $1.nanoseconds }
   }
 
   /// The share of the wall time that nothing accounts for.

@@ -110,7 +110,7 @@ struct BenchRun {
     ProgramTimer(
       warmUps: benchmark.options.warmUps,
       repeats: benchmark.options.repeats,
-      fewest: min(3, benchmark.options.repeats),
+      fewest: min(benchmark.options.fewest, benchmark.options.repeats),
       budgetNanoseconds: Int(benchmark.options.secondsPerStage * 1e9),
       clock: benchmark.clock,
       others: benchmark.others
@@ -257,15 +257,15 @@ struct BenchRun {
   /// Removes the files that were written.
   func removeFiles() { try? FileManager.default.removeItem(at: scratch) }
 
-  /// The yardsticks of a stage, first the one that is like it: by what bounds it where its unit
-  /// reached its limits.
+  /// Operations for a byte of weights above which processors compute longer than they read: the same for
+  /// all processes and runs, so that their yardsticks are the same.
+  private static let ridge = 10
+
+  /// The yardsticks of a stage, first the one that is like it, by what bounds it.
   private func kinds(of row: BenchReport.Row) -> [Yardstick.Kind] {
     if row.unit == BenchReport.host { return [.thread] }
-    guard row.unit != .gpu,
-      let limit = report.limits.first(where: { $0.unit == row.unit })
-    else { return [.compute] }
-    let computing = Double(row.work.flops) / limit.flopsPerSecond
-    let reads = Double(row.work.weightByteCount) / limit.bytesPerSecond > computing
+    if row.unit == .gpu { return [.compute] }
+    let reads = row.work.weightByteCount > row.work.flops / Self.ridge
     return reads ? [.read, .compute, .loops] : [.compute, .loops]
   }
 

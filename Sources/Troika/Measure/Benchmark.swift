@@ -19,8 +19,10 @@ public struct Benchmark: Sendable {
     public var repeats = 30
     /// Calls after the first that are no samples.
     public var warmUps = 2
-    /// Seconds that the samples of one stage may take, at least three of them.
+    /// Seconds that the samples of one stage may take, but for the fewest.
     public var secondsPerStage = 30.0
+    /// Samples of a stage, however long they take.
+    public var fewest = 3
     /// The folder for files that are read in turn; made by the run and removed behind it.
     public var scratch = FileManager.default.temporaryDirectory
       .appendingPathComponent("troika-bench-\(UUID().uuidString)")

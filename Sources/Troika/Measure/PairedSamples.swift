@@ -3,7 +3,7 @@ public struct PairedSamples: Hashable, Sendable {
   /// Nanoseconds, in the order they were taken.
   public let nanoseconds: [Int]
   /// Nanoseconds of each fixed work in the same rounds, the one that is most like the work first;
-  /// empty where there was none.
+  /// empty where there was none, or one does not fit the samples.
   public let yardsticks: [[Int]]
 
   /// Which samples, by index and rising, other work on the machine has made longer.
@@ -19,7 +19,8 @@ public struct PairedSamples: Hashable, Sendable {
     processes: [Int] = []
   ) {
     self.nanoseconds = nanoseconds
-    self.yardsticks = yardsticks.filter { $0.count == nanoseconds.count && !$0.contains(0) }
+    let fit = yardsticks.allSatisfy { $0.count == nanoseconds.count && !$0.contains(0) }
+    self.yardsticks = fit ? yardsticks : []
     self.disturbed = disturbed
     let isPlausible = processes.allSatisfy { 1...max(nanoseconds.count, 1) ~= $0 }
     let isWhole = isPlausible && processes.reduce(0, +) == nanoseconds.count
@@ -28,14 +29,15 @@ public struct PairedSamples: Hashable, Sendable {
 
   /// The samples that several processes took one after the other.
   ///
-  /// Yardsticks are those that all of them have.
+  /// They have the same yardsticks; where one has others, all have none.
   public init(joining parts: [PairedSamples]) {
     var (disturbed, start): ([Int], Int) = ([], 0)
     for part in parts {
       disturbed += part.disturbed.map { $0 + start }
       start += part.nanoseconds.count
     }
-    let yardsticks = parts.map(\.yardsticks.count).min() ?? 0
+    let counts = Set(parts.map(\.yardsticks.count))
+    let yardsticks = counts.count == 1 ? counts.first ?? 0 : 0
     self.init(
       parts.flatMap(\.nanoseconds),
       yardsticks: (0..<yardsticks).map { index in parts.flatMap { $0.yardsticks[index] } },

@@ -19,7 +19,7 @@ struct ProcessComparison: Hashable {
   let low: Double
   /// The upper end of its interval.
   let high: Double
-  /// Whether no yardstick that counts tells of another machine.
+  /// Whether no yardstick that counts tells of another machine, nor surely all that there are.
   let isSameMachine: Bool
 
   /// Compares two runs.
@@ -30,7 +30,8 @@ struct ProcessComparison: Hashable {
     guard min(earlier.count, later.count) >= Self.fewest,
       (before.nanoseconds + after.nanoseconds).allSatisfy({ $0 > 0 })
     else { return nil }
-    let count = min(before.yardsticks.count, after.yardsticks.count)
+    let areAlike = before.yardsticks.count == after.yardsticks.count
+    let count = areAlike ? before.yardsticks.count : 0
     func figures(_ parts: [PairedSamples], _ pick: (PairedSamples) -> [Double]) -> [Double] {
       parts.map { log(SampleSummary(pick($0)).median) }
     }
@@ -48,9 +49,17 @@ struct ProcessComparison: Hashable {
     ratio = exp(measures[best].difference)
     low = exp(counting.map { measures[$0].low }.min() ?? 0)
     high = exp(counting.map { measures[$0].high }.max() ?? 0)
-    isSameMachine = counting.filter { $0 > 0 }.allSatisfy { index in
+    let agree = counting.filter { $0 > 0 }.allSatisfy { index in
       SampleComparison.isSameMachine(exp(clock.difference - measures[index].difference))
     }
+    let areOthers = (0..<count).map { index in
+      let shift = WelchInterval(
+        figures(earlier) { $0.yardsticks[index].map(Double.init) },
+        figures(later) { $0.yardsticks[index].map(Double.init) }
+      )
+      return max(shift.low, -shift.high) > log(SampleComparison.machineShift)
+    }
+    isSameMachine = agree && (areOthers.isEmpty || areOthers.contains(false))
   }
 }
 

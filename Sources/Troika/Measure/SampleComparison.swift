@@ -60,7 +60,8 @@ public struct SampleComparison: Hashable, Sendable {
       high = isKnown ? comparison?.high ?? .infinity : .infinity
       return
     }
-    var sides = Array(zip(before.relative, after.relative))
+    let areAlike = before.yardsticks.count == after.yardsticks.count
+    var sides = areAlike ? Array(zip(before.relative, after.relative)) : []
     if sides.isEmpty { sides = [(before.byClock, after.byClock)] }
     ratio = SampleSummary(sides[0].1).median / SampleSummary(sides[0].0).median
     let intervals = sides.compactMap { Self.interval($0, $1) }

@@ -49,10 +49,8 @@ enum BenchCommand: Command {
     let arguments = try Arguments(
       words,
       valued: PlacementOptions.valued.union(files).union([
-        "units", "stages", "repeat", "processes", "fewest", "warm-up", "seconds", "suite", "output",
-        "save",
-        "load",
-        "baseline", "threshold", "kernels",
+        "units", "stages", "repeat", "processes", "fewest", "warm-up", "seconds", "suite",
+        "output", "save", "load", "baseline", "threshold", "kernels",
       ]),
       repeated: files,
       switches: PlacementOptions.switches.union(["json", "count-disturbed"])

@@ -37,14 +37,7 @@ struct BenchProcesses {
     let child = Child()
     let interrupt = Interrupt(signals: [SIGINT, SIGTERM])
     interrupt.onSignal { child.stop() }
-    let reports = try (0..<count).map { index in
-      defer { if interrupt.isAsked { child.stop() } }
-      do {
-        return try report(index, child)
-      } catch  where interrupt.isAsked {
-        throw Ended(code: .interrupted)
-      }
-    }
+    let reports = try (0..<count).map { try report($0, child) }
     guard !interrupt.isAsked else { throw Ended(code: .interrupted) }
     return BenchReport(
       joining: reports,

@@ -70,12 +70,15 @@ size_t tk_rows_of_run(const tk_pool *pool, const tk_matrix *w) {
 }
 
 void tk_share_rows(tk_pool *pool, const tk_matrix *w, tk_rows_task task, void *context) {
-  shared_rows job = {.count = run_count(pool), .task = task, .context = context};
+  shared_rows job;  // of the runs only those that are used have values
+  job.count = run_count(pool);
   if (job.count == 1) {
     task(context, 0, w->rows);
     return;
   }
   size_t length = tk_rows_of_run(pool, w);
+  job.task = task;
+  job.context = context;
   job.piece = PIECE_BYTES / (tk_row_bytes(w) + 1) + 1;
   for (size_t i = 0; i < job.count; i++) {
     uint64_t first = min_size(i * length, w->rows), end = min_size((i + 1) * length, w->rows);

@@ -41,24 +41,18 @@ _Static_assert(sizeof(tk_processors) == sizeof(cpu_set_t), "as large as the syst
 // The pool that ran a loop last: workers of others do not spin, which would keep its own from running.
 static _Atomic(const tk_pool *) active;
 
-// The processor that the thread was pinned to last and has not been let go from.
-static _Thread_local int pinned = -1;
-
 bool tk_pin_thread(int cpu, tk_processors *before) {
-  if (cpu < 0 || cpu >= CPU_SETSIZE || cpu == pinned) return false;
+  if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
   pthread_t self = pthread_self();
   if (before && pthread_getaffinity_np(self, sizeof *before, (cpu_set_t *)before)) return false;
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  if (pthread_setaffinity_np(self, sizeof set, &set)) return false;
-  pinned = cpu;
-  return true;
+  return pthread_setaffinity_np(self, sizeof set, &set) == 0;
 }
 
 void tk_unpin_thread(const tk_processors *before) {
   pthread_setaffinity_np(pthread_self(), sizeof *before, (const cpu_set_t *)before);
-  pinned = -1;
 }
 
 static void work(tk_pool *pool, int worker) {

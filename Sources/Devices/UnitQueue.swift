@@ -146,24 +146,17 @@ final class UnitQueue: Sendable {
   func perform(_ program: String, _ work: () throws -> Void) rethrows -> Timeline.Event? {
     guard line.enter() else { return nil }
     defer { line.leave() }
-    return try staying {
-      let start = MonotonicClock.nanoseconds
-      try work()
-      return Timeline.Event(
-        unit: line.unit,
-        program: program,
-        startNanoseconds: start,
-        endNanoseconds: MonotonicClock.nanoseconds
-      )
-    }
-  }
-
-  /// Keeps the calling thread on the queue's processor for the time of some work.
-  func staying<Result>(_ work: () throws -> Result) rethrows -> Result {
     var before = tk_processors()
     let isPinned = processor.map { tk_pin_thread(Int32($0), &before) } ?? false
     defer { if isPinned { tk_unpin_thread(&before) } }
-    return try work()
+    let start = MonotonicClock.nanoseconds
+    try work()
+    return Timeline.Event(
+      unit: line.unit,
+      program: program,
+      startNanoseconds: start,
+      endNanoseconds: MonotonicClock.nanoseconds
+    )
   }
 
   func submit(

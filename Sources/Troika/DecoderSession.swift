@@ -116,12 +116,7 @@ final class DecoderSession: @unchecked Sendable {
     taps: Set<String> = []
   ) throws -> Result {
     let step = DecoderStep(rows, at: position, wanted: wanted, phase: phase, taps: taps, in: self)
-    func run() throws { for index in step.programs.indices { try step.run(index) } }
-    if let cpu = try? store.registry.unit(.cpu) as? CPUUnit {
-      try cpu.staying(run)
-    } else {
-      try run()
-    }
+    for index in step.programs.indices { try step.run(index) }
     advance(past: step)
     return step.result
   }

@@ -31,8 +31,8 @@ typedef struct {
   unsigned long bits[16];
 } tk_processors;
 
-/// Pins the calling thread to one processor; false where this has done so already, or the system
-/// refuses. Notes where it might run before, unless `before` is NULL.
+/// Pins the calling thread to one processor; false where the system refuses. Notes where it might
+/// run before, unless `before` is NULL.
 bool tk_pin_thread(int cpu, tk_processors *before);
 /// Lets the calling thread run where it might before it was pinned.
 void tk_unpin_thread(const tk_processors *before);

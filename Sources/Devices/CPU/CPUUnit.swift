@@ -66,14 +66,6 @@ public final class CPUUnit: ComputeUnit, HealthKeeping {
     return try CPULowering(graph, over: nil, pool: pool).footprint
   }
 
-  /// Keeps the calling thread where programs run that it waits for, so that several of them do not move
-  /// it there and back.
-  ///
-  /// - Throws: what the work throws.
-  public func staying<Result>(_ work: () throws -> Result) rethrows -> Result {
-    try queue.staying(work)
-  }
-
   /// Copies bytes.
   public func copy(_ source: Value, to target: Value, after: [Moment]) -> Moment {
     queue.submit("copy", after: after) {

@@ -20,7 +20,9 @@ struct LoweredProgram: @unchecked Sendable {
   /// The first linear layer that reads its weights as they lie, and the last step that is one.
   let firstLinear: LinearStep?
   let lastLinear: Int?
-  let places: PlaceMap
+  let places: [Place?]
+  /// Bytes from a node's place to its first element: views start inside other values.
+  let offsets: [Int]
   let footprint: Footprint
   /// Results that have to be copied out because they lie elsewhere.
   let copies: [(node: Int, output: String)]
@@ -33,7 +35,15 @@ struct LoweredProgram: @unchecked Sendable {
     _ bindings: [String: Value],
     pool: WorkerPool
   ) {
-    let frame = Frame(pointers: places.pointers(arena, bindings), arena: arena, pool: pool)
+    let pointers = places.enumerated().map { index, place -> UnsafeMutableRawPointer? in
+      switch place {
+      case .arena(let offset): arena + offset + offsets[index]
+      case .bound(let name): bindings[name].map { $0.pointer + offsets[index] }
+      case .constant(let pointer): pointer + offsets[index]
+      case nil: nil
+      }
+    }
+    let frame = Frame(pointers: pointers, arena: arena, pool: pool)
     let follower = pool.begin(with: firstLinear?.matrix(frame))
     for (index, step) in steps.enumerated() {
       if index == lastLinear {

@@ -32,15 +32,13 @@ struct ProcessComparison: Hashable {
     else { return nil }
     let areAlike = before.yardsticks.count == after.yardsticks.count
     let count = areAlike ? before.yardsticks.count : 0
-    func figures(_ parts: [PairedSamples], _ pick: (PairedSamples) -> [Double]) -> [Double] {
+    func figures<Part>(_ parts: [Part], _ pick: (Part) -> [Double]) -> [Double] {
       parts.map { log(SampleSummary(pick($0)).median) }
     }
     let clock = WelchInterval(figures(earlier, \.byClock), figures(later, \.byClock))
+    let (own, other) = (earlier.map(\.relative), later.map(\.relative))
     let relative = (0..<count).map { index in
-      WelchInterval(
-        figures(earlier) { $0.relative[index] },
-        figures(later) { $0.relative[index] }
-      )
+      WelchInterval(figures(own) { $0[index] }, figures(other) { $0[index] })
     }
     let measures = [clock] + relative
     let least = measures.map(\.error).min() ?? 0

@@ -61,11 +61,12 @@ public struct SampleComparison: Hashable, Sendable {
       return
     }
     let areAlike = before.yardsticks.count == after.yardsticks.count
+    let yardsticks = areAlike ? Array(zip(before.yardsticks, after.yardsticks)) : []
     var sides = areAlike ? Array(zip(before.relative, after.relative)) : []
     if sides.isEmpty { sides = [(before.byClock, after.byClock)] }
     ratio = SampleSummary(sides[0].1).median / SampleSummary(sides[0].0).median
     let intervals = sides.compactMap { Self.interval($0, $1) }
-    let shifts = zip(before.yardsticks, after.yardsticks).map { earlier, later in
+    let shifts = yardsticks.map { earlier, later in
       SampleSummary(later.map(Double.init)).median / SampleSummary(earlier.map(Double.init)).median
     }
     let isComparable = shifts.allSatisfy(Self.isSameMachine)

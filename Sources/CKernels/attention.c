@@ -30,34 +30,37 @@ static size_t key_count(const tk_attention *p) {
   return (size_t)(p->position - tk_first_position(p)) + p->newRows;
 }
 
-/// The row of a position, from the ring of the past or from the new ones.
-static void copy_row(const attention_job *job, const void *past, const float *new, int64_t position,
-                     size_t group, float *out) {
+/// Rows of neighbouring positions, from the ring of the past or from the new ones.
+static void copy_rows(const attention_job *job, const void *past, const float *new, size_t first,
+                      size_t count, size_t group, float *out) {
   const tk_attention *p = job->p;
   size_t stride = p->groups * p->size, from = group * p->size;
-  bool isNew = position >= p->position;
-  size_t row = (size_t)(isNew ? position - p->position : position % (int64_t)p->pastRows);
-  if (!isNew && p->pastIsHalf)
-    job->kernels->rows.widenHalf((const uint16_t *)past + row * stride + from, out, p->size);
-  else
-    memcpy(out, (isNew ? new : (const float *)past) + row * stride + from, p->size * sizeof *out);
+  for (size_t i = 0; i < count; i++, out += p->size) {
+    int64_t position = job->first + (int64_t)(first + i);
+    bool isNew = position >= p->position;
+    size_t row = (size_t)(isNew ? position - p->position : position % (int64_t)p->pastRows);
+    if (!isNew && p->pastIsHalf)
+      job->kernels->rows.widenHalf((const uint16_t *)past + row * stride + from, out, p->size);
+    else
+      memcpy(out, (isNew ? new : (const float *)past) + row * stride + from,
+             p->size * sizeof *out);
+  }
 }
 
+/// A tile of keys of every group, spread, and their values.
 static void pack_keys(void *context, int task, int worker) {
   (void)worker;
   attention_job *job = context;
   const tk_attention *p = job->p;
   size_t tileRows = (size_t)job->kernels->tileRows, size = p->size;
-  size_t group = (size_t)task / job->keyTiles, tile = (size_t)task % job->keyTiles;
-  size_t first = tile * tileRows, count = min_size(tileRows, job->keys - first);
-  float *out = job->packedKeys + (size_t)task * size * tileRows;
-  for (size_t i = 0; i < count; i++) {
-    int64_t position = job->first + (int64_t)(first + i);
-    // The value's place holds the key until the key has been spread.
-    float *row = job->values + (group * job->keys + first + i) * size;
-    copy_row(job, p->pastKeys, p->keys, position, group, row);
-    for (size_t e = 0; e < size; e++) out[e * tileRows + i] = row[e];
-    copy_row(job, p->pastValues, p->values, position, group, row);
+  size_t first = (size_t)task * tileRows, count = min_size(tileRows, job->keys - first);
+  for (size_t group = 0; group < p->groups; group++) {
+    float *rows = job->values + (group * job->keys + first) * size;
+    float *out = job->packedKeys + (group * job->keyTiles + (size_t)task) * size * tileRows;
+    // The values' place holds the keys until they have been spread.
+    copy_rows(job, p->pastKeys, p->keys, first, count, group, rows);
+    job->kernels->packRows(rows, size, count, size, out);
+    copy_rows(job, p->pastValues, p->values, first, count, group, rows);
   }
 }
 
@@ -131,6 +134,40 @@ static void visible(const attention_job *job, size_t first, size_t columns, size
   if (*from > *to) *from = *to;
 }
 
+/// Where the row of one of a group's queries begins, in the queries and in the result.
+static size_t row_of(const tk_attention *p, size_t group, size_t index) {
+  size_t heads = p->heads / p->groups;
+  return (index / heads * p->heads + group * heads + index % heads) * p->size;
+}
+
+static void scale_row(const float *x, float factor, float *out, size_t count) {
+  for (size_t i = 0; i < count; i++) out[i] = x[i] * factor;
+}
+
+/// Queries across, scaled: `[size][width]`; `rows` is room for as many numbers.
+static void gather(const attention_job *job, size_t group, size_t first, size_t columns,
+                   float *rows, float *out) {
+  const tk_attention *p = job->p;
+  size_t width = (size_t)job->kernels->tileColumns, size = p->size;
+  for (size_t c = 0; c < columns; c++)
+    scale_row(p->query + row_of(p, group, first + c), p->scale, rows + c * size, size);
+  for (size_t c = columns; c < width; c++) memcpy(rows + c * size, rows, size * sizeof *rows);
+  job->kernels->transpose(rows, size, width, size, out);
+}
+
+/// Results from across, each divided by its sum; `block` is room for width · width.
+static void scatter(const attention_job *job, size_t group, size_t first, size_t columns,
+                    const float *across, const float *inverse, float *block) {
+  const tk_attention *p = job->p;
+  size_t width = (size_t)job->kernels->tileColumns;
+  for (size_t e = 0; e < p->size; e += width) {
+    size_t count = min_size(width, p->size - e);
+    job->kernels->transpose(across + e * width, width, count, width, block);
+    for (size_t c = 0; c < columns; c++)
+      scale_row(block + c * width, inverse[c], p->out + row_of(p, group, first + c) + e, count);
+  }
+}
+
 static void attend_task(void *context, int task, int worker) {
   attention_job *job = context;
   const tk_attention *p = job->p;
@@ -147,11 +184,7 @@ static void attend_task(void *context, int task, int worker) {
   float *out = query + size * width;                                   // [size][width]
   float *inverse = out + size * width;
   float *scores = inverse + width;  // [keys][width]
-  for (size_t c = 0; c < width; c++) {
-    size_t index = first + (c < columns ? c : 0);
-    const float *q = p->query + (index / heads * p->heads + group * heads + index % heads) * size;
-    for (size_t e = 0; e < size; e++) query[e * width + c] = q[e] * p->scale;
-  }
+  gather(job, group, first, columns, out, query);
   for (size_t k = from; k < to; k += tileRows)
     kernels->tile((int)min_size(tileRows, to - k), size,
                   job->packedKeys + (group * job->keyTiles + k / tileRows) * size * tileRows,
@@ -163,11 +196,7 @@ static void attend_task(void *context, int task, int worker) {
   for (size_t e = 0; e < size; e += tileRows)
     kernels->tile((int)min_size(tileRows, size - e), to - from, values + e, size, scores,
                   width, out + e * width, width, false);
-  for (size_t c = 0; c < columns; c++) {
-    size_t index = first + c;
-    float *row = p->out + (index / heads * p->heads + group * heads + index % heads) * size;
-    for (size_t e = 0; e < size; e++) row[e] = out[e * width + c] * inverse[c];
-  }
+  scatter(job, group, first, columns, out, inverse, scores);
 }
 
 static attention_job plan(const tk_kernels *kernels, const tk_attention *p) {
@@ -176,7 +205,8 @@ static attention_job plan(const tk_kernels *kernels, const tk_attention *p) {
   job.keys = key_count(p);
   size_t tileRows = (size_t)job.kernels->tileRows, width = (size_t)job.kernels->tileColumns;
   job.keyTiles = (job.keys + tileRows - 1) / tileRows;
-  job.workerFloats = 2 * p->size * width + width + job.keyTiles * tileRows * width;
+  size_t scores = job.keyTiles * tileRows * width, block = width * width;
+  job.workerFloats = 2 * p->size * width + width + (scores > block ? scores : block);
   return job;
 }
 
@@ -206,7 +236,7 @@ void tk_attend(tk_pool *pool, const tk_attention *p, void *scratch) {
   job.packedKeys = scratch;
   job.values = job.packedKeys + job.keyTiles * tileRows * p->size * p->groups;
   job.perWorker = job.packedKeys + packed_floats(&job);
-  tk_pool_run(pool, (int)(p->groups * job.keyTiles), pack_keys, &job);
+  tk_pool_run(pool, (int)job.keyTiles, pack_keys, &job);
   size_t blocks = (p->tokens * (p->heads / p->groups) + width - 1) / width;
   tk_pool_run(pool, (int)(p->groups * blocks), attend_task, &job);
 }

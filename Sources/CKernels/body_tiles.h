@@ -1,6 +1,8 @@
 // Register tiles and packing for one instruction set.
 
 #define TILE_COLUMNS (2 * LANES)
+// Steps of a long product ahead of which its rows are asked for.
+#define AHEAD 512
 
 /// `b` is of halves or floats; long products of floats find `a` in the second-level cache in time.
 INLINE void tile_of(const int rows, const bool half, size_t depth, const float *a, size_t aStride,
@@ -16,7 +18,7 @@ INLINE void tile_of(const int rows, const bool half, size_t depth, const float *
   for (size_t k = 0; k < depth; k++, a += aStride, b = (const char *)b + bStride * width) {
     vec b0 = half ? widen_f16_(b) : load(b);
     vec b1 = half ? widen_f16_((const uint16_t *)b + LANES) : load((const float *)b + LANES);
-    if (!half) __builtin_prefetch(a + 2 * TK_DEPTH * TILE_ROWS, 0, 2);
+    if (!half) __builtin_prefetch(a + AHEAD * TILE_ROWS, 0, 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; i++) {
       vec x = splat(a[i]);
@@ -130,17 +132,20 @@ static void transpose(const float *x, size_t stride, size_t columns, size_t dept
 }
 
 static void columnSoftmax(float *s, size_t keys, float *inverse) {
-  for (int part = 0; part < 2; part++) {
-    float *p = s + part * LANES;
-    vec peak = load(p);
-    for (size_t k = 1; k < keys; k++) peak = max_(peak, load(p + k * TILE_COLUMNS));
-    peak = select_(peak < splat(-3e38f), splat(0), peak);
-    vec sum = splat(0);
-    for (size_t k = 0; k < keys; k++) {
-      vec e = exp_down_(load(p + k * TILE_COLUMNS) - peak);
-      store(p + k * TILE_COLUMNS, e);
-      sum += e;
-    }
-    store(inverse + part * LANES, splat(1) / sum);
+  vec peak[2] = {load(s), load(s + LANES)}, sum[2] = {};
+  for (size_t k = 1; k < keys; k++) {
+    peak[0] = greatest_(load(s + k * TILE_COLUMNS), peak[0]);
+    peak[1] = greatest_(load(s + k * TILE_COLUMNS + LANES), peak[1]);
   }
+  for (int part = 0; part < 2; part++)
+    peak[part] = select_(peak[part] < splat(-3e38f), splat(0), peak[part]);
+  for (float *p = s; p < s + keys * TILE_COLUMNS; p += TILE_COLUMNS) {
+    vec first = exp_down_(load(p) - peak[0]), second = exp_down_(load(p + LANES) - peak[1]);
+    store(p, first);
+    store(p + LANES, second);
+    sum[0] += first;
+    sum[1] += second;
+  }
+  store(inverse, splat(1) / sum[0]);
+  store(inverse + LANES, splat(1) / sum[1]);
 }

@@ -5,7 +5,7 @@
 #include "CKernels.h"
 
 /// Depth of the blocks in which long products are summed.
-enum { TK_DEPTH = 256 };
+enum { TK_DEPTH = 768 };
 /// Activation rows that meet a weight row at once in the dot-product form of a linear layer.
 enum { TK_DOT_ROWS = 4 };
 /// Most heads that share a pass over keys and values.

@@ -14,10 +14,10 @@ typedef struct {
 } half_job;
 
 // A stride that is no power of two keeps the rows in different cache sets.
-enum { ROW_STRIDE = TK_DEPTH + 16 };
+enum { DEPTH = 256, ROW_STRIDE = DEPTH + 16 };
 
 static size_t worker_floats(const tk_kernels *kernels) {
-  return (size_t)kernels->tileColumns * (TK_DEPTH + ROW_STRIDE + TK_HALF_ROWS);
+  return (size_t)kernels->tileColumns * (DEPTH + ROW_STRIDE + TK_HALF_ROWS);
 }
 
 /// Expands weight rows to the numbers fp16 keeps and interleaves them: `[k][tileColumns]`.
@@ -38,9 +38,9 @@ static void half_task(void *context, int task, int worker) {
   size_t tile = (size_t)kernels->tileColumns, depth = job->w->columns, width = job->w->rows;
   size_t first = (size_t)task * tile, columns = width - first < tile ? width - first : tile;
   float *panel = job->perWorker + (size_t)worker * worker_floats(kernels);
-  float *rows = panel + TK_DEPTH * tile, *sums = rows + ROW_STRIDE * tile;
-  for (size_t block = 0; block < depth; block += TK_DEPTH) {
-    size_t count = depth - block < TK_DEPTH ? depth - block : TK_DEPTH;
+  float *rows = panel + DEPTH * tile, *sums = rows + ROW_STRIDE * tile;
+  for (size_t block = 0; block < depth; block += DEPTH) {
+    size_t count = depth - block < DEPTH ? depth - block : DEPTH;
     pack(job, first, columns, block, count, rows, panel);
     for (size_t r = 0; r < job->rows; r += TK_HALF_ROWS) {
       size_t some = job->rows - r < TK_HALF_ROWS ? job->rows - r : TK_HALF_ROWS;

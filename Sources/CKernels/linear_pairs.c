@@ -6,6 +6,8 @@
 
 // Numbers of a block are at most this large, so that sums over its depth fit 32 bits.
 enum { DEPTH = TK_PAIR_DEPTH, PAIRS = DEPTH / 2 };
+// Blocks that a tile of results takes one after another while it stays in the first-level cache.
+enum { SPAN = 6 };
 static const float MOST_ACTIVATION = 8191;  // times 2048, the most of a weight
 
 // The weights of a task's columns stay packed in the second-level cache while chunks of activation
@@ -30,8 +32,8 @@ typedef struct {
 typedef struct {
   float expanded[DEPTH];
   int32_t rows[32][PAIRS + 16];
-  float units[TK_GROUP_COLUMNS];
-  int32_t panels[TK_GROUP_COLUMNS * PAIRS];
+  float units[SPAN * TK_GROUP_COLUMNS];
+  int32_t panels[SPAN * TK_GROUP_COLUMNS * PAIRS];  // [column tile][block of the span]
   float edge[16 * 32];
 } worker_scratch;
 
@@ -73,35 +75,44 @@ static void round_task(void *context, int task, int worker) {
   }
 }
 
-/// Up to `tileColumns` weight rows of one block: `[pair][tileColumns]`.
-static void pack_panel(const pair_job *job, worker_scratch *scratch, size_t first, size_t columns,
-                       size_t at, int32_t *panel, float *units) {
-  size_t count = min_size(DEPTH, job->w->columns - at);
-  job->tiles->packWeights(job->w, first, columns, at, count, scratch->rows[0], PAIRS + 16, units);
-  for (size_t n = columns; n < (size_t)job->kernels->tileColumns; n++) units[n] = 0;
-  job->kernels->transpose((const float *)scratch->rows, PAIRS + 16, columns, PAIRS, (float *)panel);
-}
-
 typedef struct {
-  size_t start, end;  // rows
+  size_t start, end;       // rows
   size_t first, columns;
-  size_t block;
+  size_t block, blocks;    // depth
+  int32_t *panel;          // [block of the span][pair][tileColumns]
+  float *units;            // [block of the span][tileColumns]
 } panel_range;
 
-static void tile_panel(const pair_job *job, panel_range at, const int32_t *panel,
-                       const float *units, float *edge) {
+/// Up to `tileColumns` weight rows of the blocks of a span.
+static void pack_panel(const pair_job *job, worker_scratch *scratch, panel_range to) {
+  size_t tileColumns = (size_t)job->kernels->tileColumns;
+  for (size_t i = 0; i < to.blocks; i++) {
+    size_t at = (to.block + i) * DEPTH, count = min_size(DEPTH, job->w->columns - at);
+    float *units = to.units + i * tileColumns;
+    job->tiles->packWeights(job->w, to.first, to.columns, at, count, scratch->rows[0], PAIRS + 16,
+                            units);
+    for (size_t n = to.columns; n < tileColumns; n++) units[n] = 0;
+    job->kernels->transpose((const float *)scratch->rows, PAIRS + 16, to.columns, PAIRS,
+                            (float *)(to.panel + i * PAIRS * tileColumns));
+  }
+}
+
+static void tile_panel(const pair_job *job, panel_range at, float *edge) {
   size_t tileRows = (size_t)job->kernels->tileRows, width = job->w->rows;
   size_t tileColumns = (size_t)job->kernels->tileColumns;
+  bool whole = at.columns == tileColumns;
   for (size_t r = at.start; r < at.end; r += tileRows) {
-    size_t rows = min_size(tileRows, at.end - r), row = at.block * job->padded + r;
-    const int32_t *a = job->packed + row * PAIRS;
-    float *c = job->y + r * width + at.first;
-    bool whole = at.columns == tileColumns;
-    job->tiles->tile((int)rows, PAIRS, a, job->units + row, panel, units, whole ? c : edge,
-                     whole ? width : tileColumns, whole && at.block > 0);
+    size_t rows = min_size(tileRows, at.end - r);
+    float *y = job->y + r * width + at.first, *c = whole ? y : edge;
+    for (size_t i = 0; i < at.blocks; i++) {
+      size_t row = (at.block + i) * job->padded + r;
+      job->tiles->tile((int)rows, PAIRS, job->packed + row * PAIRS, job->units + row,
+                       at.panel + i * PAIRS * tileColumns, at.units + i * tileColumns, c,
+                       whole ? width : tileColumns, whole ? at.block + i > 0 : i > 0);
+    }
     for (size_t i = 0; !whole && i < rows; i++)
       for (size_t n = 0; n < at.columns; n++)
-        c[i * width + n] = edge[i * tileColumns + n] + (at.block > 0 ? c[i * width + n] : 0);
+        y[i * width + n] = edge[i * tileColumns + n] + (at.block > 0 ? y[i * width + n] : 0);
   }
 }
 
@@ -112,14 +123,15 @@ static void tile_task(void *context, int task, int worker) {
   size_t chunk = CHUNK_TILES * (size_t)job->kernels->tileRows;
   const tk_tile_range mine = tk_tiles_of(&job->tasks, (size_t)task);
   const size_t start = mine.start, end = mine.end, first = mine.first, last = mine.last;
-  for (size_t block = 0; block < blocks_of(job->w); block++)
+  for (size_t block = 0; block < blocks_of(job->w); block += SPAN)
     for (size_t r = start; r < end; r += chunk)
       for (size_t n = first; n < last; n += tileColumns) {
-        panel_range at = {r, min_size(r + chunk, end), n, min_size(tileColumns, last - n), block};
-        int32_t *panel = scratch->panels + (n - first) * PAIRS;
-        float *units = scratch->units + (n - first);
-        if (r == start) pack_panel(job, scratch, n, at.columns, block * DEPTH, panel, units);
-        tile_panel(job, at, panel, units, scratch->edge);
+        size_t offset = (n - first) * SPAN;
+        panel_range at = {r, min_size(r + chunk, end), n, min_size(tileColumns, last - n),
+                          block, min_size(SPAN, blocks_of(job->w) - block),
+                          scratch->panels + offset * PAIRS, scratch->units + offset};
+        if (r == start) pack_panel(job, scratch, at);
+        tile_panel(job, at, scratch->edge);
       }
   for (size_t r = start; job->bias && r < end; r++) {
     float *y = job->y + r * job->w->rows + first;

@@ -28,6 +28,14 @@ INLINE vec fma_(vec a, vec b, vec c) {
 }
 INLINE vec select_(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
 INLINE vec max_(vec a, vec b) { return select_(a < b, b, a); }
+/// `max_` in one instruction, the second where one of them is NaN.
+INLINE vec greatest_(vec a, vec b) {
+#if LANES == 16
+  return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#else
+  return select_(a > b, a, b);
+#endif
+}
 INLINE vec min_(vec a, vec b) { return select_(b < a, b, a); }
 typedef float four __attribute__((vector_size(16)));
 typedef float eight __attribute__((vector_size(32)));
@@ -81,7 +89,7 @@ INLINE vec widen_f16_(const uint16_t *p) {
 }
 
 /// A polynomial for exp(x) · 2^-n and n, the nearest power.
-INLINE vec exp_part_(vec x, ivec *power) {
+INLINE vec exp_polynomial_(vec x, vec *power) {
   vec n = fma_(x, splat(1.44269504f), splat(12582912.f)) - splat(12582912.f);
   vec r = fma_(n, splat(-0.693359375f), x);
   r = fma_(n, splat(2.12194440e-4f), r);
@@ -92,6 +100,11 @@ INLINE vec exp_part_(vec x, ivec *power) {
   p = fma_(p, r, splat(1.6666665459e-1f));
   p = fma_(p, r, splat(5.0000001201e-1f));
   p = fma_(p * r, r, r) + splat(1.f);
+  *power = n;
+  return p;
+}
+INLINE vec exp_part_(vec x, ivec *power) {
+  vec n, p = exp_polynomial_(x, &n);
   *power = __builtin_convertvector(n, ivec);
   return p;
 }
@@ -105,6 +118,12 @@ INLINE vec exp_bounded_(vec x) {
 }
 /// The same for numbers that are not above 0, and 0 where the result is no normal number.
 INLINE vec exp_down_(vec x) {
+#if LANES == 16
+  vec n;
+  vec part = exp_polynomial_(x, &n);
+  __mmask16 normal = _mm512_cmp_ps_mask((__m512)x, (__m512)splat(-87.33f), _CMP_NLT_UQ);
+  return (vec)_mm512_maskz_scalef_ps(normal, (__m512)part, (__m512)n);
+#endif
   ivec power;
   vec p = exp_part_(select_(x < splat(-87.33f), splat(-87.33f), x), &power);
   return select_(x < splat(-87.33f), splat(0), p * (vec)((power + 127) << 23));

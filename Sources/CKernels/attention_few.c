@@ -7,6 +7,8 @@
 
 // Most keys of a range, and keys below which dividing them costs more than it gains.
 enum { RANGE_KEYS = 128, FEW_KEYS = 32 };
+// Keys whose values are summed at once: few enough to stay in the first-level cache.
+enum { GATHERED_KEYS = 8 };
 // Numbers below which the caller combines the ranges alone.
 enum { FEW_NUMBERS = 1 << 15 };
 
@@ -64,36 +66,53 @@ static run run_at(const tk_attention *p, const void *past, const float *new, siz
   return (run){(const float *)past + start, stride, false};
 }
 
+static run values_at(const few_job *job, size_t group, int64_t position, size_t *count) {
+  return run_at(job->p, job->p->pastValues, job->p->values, group, position, count);
+}
+
+/// Asks for numbers `at` to `at + width` of some rows that are read soon, `first` the first of them.
+static void ask(const run *rows, size_t first, size_t count, size_t at, size_t width) {
+  size_t bytes = rows->half ? 2 : 4;
+  const char *p = (const char *)rows->first + (first * rows->stride + at) * bytes;
+  for (size_t i = 0; i < count; i++, p += rows->stride * bytes)
+    for (size_t k = 0; k < width * bytes; k += 64) __builtin_prefetch(p + k, 0, 3);
+}
+
 static void score(const few_job *job, const float *query, size_t heads, size_t group, int64_t from,
                   size_t keys, float *scores) {
   const tk_attention *p = job->p;
+  size_t few = GATHERED_KEYS;
+  run value = values_at(job, group, from, &few);
+  ask(&value, 0, few, 0, p->size);
   for (size_t done = 0; done < keys;) {
-    size_t count = keys - done, same = count;
-    int64_t position = from + (int64_t)done;
-    run key = run_at(p, p->pastKeys, p->keys, group, position, &count);
-    run value = run_at(p, p->pastValues, p->values, group, position, &same);
+    size_t count = keys - done;
+    run key = run_at(p, p->pastKeys, p->keys, group, from + (int64_t)done, &count);
     job->kernels->dotRows(query, p->size, heads, key.first, key.half, key.stride, count, p->size,
-                          value.first, scores + done, RANGE_KEYS);
+                          scores + done, RANGE_KEYS);
     done += count;
   }
 }
 
-/// Sums of the values of some keys, weighted for some heads.
+/// Sums of the values of some keys, weighted for some heads: a few keys at a time, while those after
+/// them are asked for.
 static void gather(const few_job *job, const float *weights, size_t heads, size_t group,
                    int64_t from, size_t keys, float *out) {
   const tk_attention *p = job->p;
   const tk_kernels *kernels = job->kernels;
+  const size_t width = (size_t)kernels->tileColumns;
   for (size_t done = 0; done < keys;) {
-    size_t count = keys - done;
-    run value = run_at(p, p->pastValues, p->values, group, from + (int64_t)done, &count);
+    size_t count = min_size(GATHERED_KEYS, keys - done);
+    run value = values_at(job, group, from + (int64_t)done, &count);
     const float *own = weights + done * TK_HEADS;
-    for (size_t e = 0; e < p->size; e += (size_t)kernels->tileColumns)
+    for (size_t e = 0; e < p->size; e += width) {
+      ask(&value, count, count, e, width);
       if (value.half)
         kernels->tileHalves((int)heads, count, own, TK_HEADS, (const uint16_t *)value.first + e,
                             value.stride, out + e, p->size, done > 0);
       else
         kernels->tile((int)heads, count, own, TK_HEADS, (const float *)value.first + e,
                       value.stride, out + e, p->size, done > 0);
+    }
     done += count;
   }
 }

@@ -2,13 +2,13 @@
 
 /// How far ahead of the products the weights are asked for, and the depth from which activations
 /// fill the first-level cache.
-enum { AHEAD_BYTES = 8192, DEEP = 8192 };
+enum { AHEAD_BYTES = 12288, DEEP = 8192 };
 
 #define UNROLL _Pragma("clang loop unroll(full)")
 
 INLINE void ahead(const void *p, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64)
-    __builtin_prefetch((const char *)p + AHEAD_BYTES + i, 0, 3);
+    __builtin_prefetch((const char *)p + AHEAD_BYTES + i, 0, 0);
 }
 
 /// One or two neighbouring weight rows, and where their results go.
@@ -343,17 +343,12 @@ INLINE void dot_keys(const int format, const int pair, size_t rows, dot_problem 
 }
 
 static void dotRows(const float *x, size_t stride, size_t rows, const void *w, bool half,
-                    size_t wStride, size_t count, size_t depth, const void *next, float *y,
-                    size_t yStride) {
+                    size_t wStride, size_t count, size_t depth, float *y, size_t yStride) {
   dot_problem d = {.x = x, .stride = stride, .depth = depth, .y = y, .yStride = yStride};
-  const size_t width = half ? 2 : 4;
-  d.wBytes = wStride * width;
+  d.wBytes = wStride * (half ? 2 : 4);
   for (size_t n = 0; n < count; n += 2, d.y += 2) {
     d.w = (const uint8_t *)w + n * d.wBytes;
     const size_t keys = min_size(2, count - n);
-    for (size_t i = 0; i < keys; i++)
-      for (size_t k = 0; k < depth * width; k += 64)
-        __builtin_prefetch((const char *)next + (n + i) * d.wBytes + k, 0, 2);
     if (half && keys == 2) dot_keys(TK_F16, 2, rows, d);
     else if (half) dot_keys(TK_F16, 1, rows, d);
     else if (keys == 2) dot_keys(TK_F32, 2, rows, d);

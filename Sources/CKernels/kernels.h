@@ -48,10 +48,9 @@ typedef struct {
   void (*dotFixed)(const void *x, size_t stride, size_t rows, const tk_matrix *w, size_t first,
                    size_t count, float *y, size_t yStride);
   /// `y[r · yStride + n] = Σ_k x[r · stride + k] · w[n · wStride + k]` for up to `heads` rows, `w` of
-  /// halves or floats; asks for the rows of `next` meanwhile, which lie like those of `w`.
+  /// halves or floats.
   void (*dotRows)(const float *x, size_t stride, size_t rows, const void *w, bool half,
-                  size_t wStride, size_t count, size_t depth, const void *next, float *y,
-                  size_t yStride);
+                  size_t wStride, size_t count, size_t depth, float *y, size_t yStride);
   /// `c[i, j]` continued in fp16 by `x[i · stride + k] · b[k · tileColumns + j]` for k in order, i
   /// below `rows`, at most TK_HALF_ROWS; c is `[rows, tileColumns]`.
   void (*halfTile)(int rows, size_t depth, const float *x, size_t stride, const float *b,

@@ -140,31 +140,29 @@ static size_t row_of(const tk_attention *p, size_t group, size_t index) {
   return (index / heads * p->heads + group * heads + index % heads) * p->size;
 }
 
-static void scale_row(const float *x, float factor, float *out, size_t count) {
-  for (size_t i = 0; i < count; i++) out[i] = x[i] * factor;
-}
-
 /// Queries across, scaled: `[size][width]`; `rows` is room for as many numbers.
-static void gather(const attention_job *job, size_t group, size_t first, size_t columns,
-                   float *rows, float *out) {
+static void queries_across(const attention_job *job, size_t group, size_t first, size_t columns,
+                           float *rows, float *out) {
   const tk_attention *p = job->p;
   size_t width = (size_t)job->kernels->tileColumns, size = p->size;
   for (size_t c = 0; c < columns; c++)
-    scale_row(p->query + row_of(p, group, first + c), p->scale, rows + c * size, size);
+    job->kernels->rows.affine(p->query + row_of(p, group, first + c), rows + c * size, p->scale, 0,
+                              size);
   for (size_t c = columns; c < width; c++) memcpy(rows + c * size, rows, size * sizeof *rows);
   job->kernels->transpose(rows, size, width, size, out);
 }
 
 /// Results from across, each divided by its sum; `block` is room for width · width.
-static void scatter(const attention_job *job, size_t group, size_t first, size_t columns,
-                    const float *across, const float *inverse, float *block) {
+static void results_from(const attention_job *job, size_t group, size_t first, size_t columns,
+                         const float *across, const float *inverse, float *block) {
   const tk_attention *p = job->p;
   size_t width = (size_t)job->kernels->tileColumns;
   for (size_t e = 0; e < p->size; e += width) {
     size_t count = min_size(width, p->size - e);
     job->kernels->transpose(across + e * width, width, count, width, block);
     for (size_t c = 0; c < columns; c++)
-      scale_row(block + c * width, inverse[c], p->out + row_of(p, group, first + c) + e, count);
+      job->kernels->rows.affine(block + c * width, p->out + row_of(p, group, first + c) + e,
+                                inverse[c], 0, count);
   }
 }
 
@@ -184,7 +182,7 @@ static void attend_task(void *context, int task, int worker) {
   float *out = query + size * width;                                   // [size][width]
   float *inverse = out + size * width;
   float *scores = inverse + width;  // [keys][width]
-  gather(job, group, first, columns, out, query);
+  queries_across(job, group, first, columns, out, query);
   for (size_t k = from; k < to; k += tileRows)
     kernels->tile((int)min_size(tileRows, to - k), size,
                   job->packedKeys + (group * job->keyTiles + k / tileRows) * size * tileRows,
@@ -196,7 +194,7 @@ static void attend_task(void *context, int task, int worker) {
   for (size_t e = 0; e < size; e += tileRows)
     kernels->tile((int)min_size(tileRows, size - e), to - from, values + e, size, scores,
                   width, out + e * width, width, false);
-  scatter(job, group, first, columns, out, inverse, scores);
+  results_from(job, group, first, columns, out, inverse, scores);
 }
 
 static attention_job plan(const tk_kernels *kernels, const tk_attention *p) {

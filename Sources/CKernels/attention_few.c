@@ -70,20 +70,22 @@ static run values_at(const few_job *job, size_t group, int64_t position, size_t 
   return run_at(job->p, job->p->pastValues, job->p->values, group, position, count);
 }
 
-/// Asks for numbers `at` to `at + width` of some rows that are read soon, `first` the first of them.
-static void ask(const run *rows, size_t first, size_t count, size_t at, size_t width) {
-  size_t bytes = rows->half ? 2 : 4;
-  const char *p = (const char *)rows->first + (first * rows->stride + at) * bytes;
-  for (size_t i = 0; i < count; i++, p += rows->stride * bytes)
-    for (size_t k = 0; k < width * bytes; k += 64) __builtin_prefetch(p + k, 0, 3);
+/// Asks for the lines of numbers `at` to `end` of some rows that are read soon.
+static void ask(run rows, size_t count, size_t at, size_t end) {
+  size_t bytes = rows.half ? 2 : 4;
+  for (size_t i = 0; i < count; i++) {
+    const char *row = (const char *)rows.first + i * rows.stride * bytes;
+    for (size_t k = round_up(at * bytes, 64); k < end * bytes; k += 64)
+      __builtin_prefetch(row + k, 0, 3);
+  }
 }
 
 static void score(const few_job *job, const float *query, size_t heads, size_t group, int64_t from,
                   size_t keys, float *scores) {
   const tk_attention *p = job->p;
-  size_t few = GATHERED_KEYS;
+  size_t few = min_size(GATHERED_KEYS, keys);
   run value = values_at(job, group, from, &few);
-  ask(&value, 0, few, 0, p->size);
+  ask(value, few, 0, p->size);
   for (size_t done = 0; done < keys;) {
     size_t count = keys - done;
     run key = run_at(p, p->pastKeys, p->keys, group, from + (int64_t)done, &count);
@@ -93,9 +95,9 @@ static void score(const few_job *job, const float *query, size_t heads, size_t g
   }
 }
 
-/// Sums of the values of some keys, weighted for some heads: a few keys at a time, while those after
-/// them are asked for.
-static void gather(const few_job *job, const float *weights, size_t heads, size_t group,
+/// Sums of the values of some keys, weighted for some heads: a few keys at a time, while those
+/// after them are asked for.
+static void weigh(const few_job *job, const float *weights, size_t heads, size_t group,
                    int64_t from, size_t keys, float *out) {
   const tk_attention *p = job->p;
   const tk_kernels *kernels = job->kernels;
@@ -104,8 +106,10 @@ static void gather(const few_job *job, const float *weights, size_t heads, size_
     size_t count = min_size(GATHERED_KEYS, keys - done);
     run value = values_at(job, group, from + (int64_t)done, &count);
     const float *own = weights + done * TK_HEADS;
+    size_t after = done + count, few = min_size(GATHERED_KEYS, keys - after);
+    run next = few ? values_at(job, group, from + (int64_t)after, &few) : value;
     for (size_t e = 0; e < p->size; e += width) {
-      ask(&value, count, count, e, width);
+      ask(next, few, e, e + width);
       if (value.half)
         kernels->tileHalves((int)heads, count, own, TK_HEADS, (const uint16_t *)value.first + e,
                             value.stride, out + e, p->size, done > 0);
@@ -150,7 +154,7 @@ static void range_task(void *context, int task, int worker) {
     for (size_t k = 0; k < keys; k++)
       for (size_t i = 0; i < heads; i++)
         weights[k * TK_HEADS + i] = scores[i * RANGE_KEYS + k];
-    gather(job, weights, heads, group, from, keys, job->partial + first * p->size);
+    weigh(job, weights, heads, group, from, keys, job->partial + first * p->size);
   }
 }
 

@@ -6,9 +6,14 @@ enum { AHEAD_BYTES = 12288, DEEP = 8192 };
 
 #define UNROLL _Pragma("clang loop unroll(full)")
 
-INLINE void ahead(const void *p, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64)
-    __builtin_prefetch((const char *)p + AHEAD_BYTES + i, 0, 0);
+/// Asks for what is read soon; what does not stay gets no place in the last-level cache, which is
+/// then left to keys, values and activations.
+INLINE void ahead(const void *p, size_t bytes, const bool stays) {
+  for (size_t i = 0; i < bytes; i += 64) {
+    const char *next = (const char *)p + AHEAD_BYTES + i;
+    if (stays) __builtin_prefetch(next, 0, 3);
+    else __builtin_prefetch(next, 0, 0);
+  }
 }
 
 /// One or two neighbouring weight rows, and where their results go.
@@ -26,7 +31,8 @@ typedef struct {
 
 // MARK: - Dense rows
 
-INLINE void dot_dense(const int format, const int pair, const int rows, dot_problem d) {
+INLINE void dot_dense(const int format, const int pair, const int rows, const bool stays,
+                      dot_problem d) {
   const size_t bytes = format == TK_F32 ? 4 : format == TK_INT8_ROW ? 1 : 2;
   // Enough sums to hide the latency of an addition, few enough for the registers.
   const int parts = pair * rows > 2 ? 1 : pair * rows > 1 ? 2 : 4;
@@ -37,7 +43,7 @@ INLINE void dot_dense(const int format, const int pair, const int rows, dot_prob
   size_t k = 0;
   for (; k + 4 * LANES <= d.depth; k += 4 * LANES) {
     UNROLL for (int i = 0; i < pair; i++)
-      ahead(d.w + (size_t)i * d.wBytes + k * bytes, 4 * LANES * bytes);
+      ahead(d.w + (size_t)i * d.wBytes + k * bytes, 4 * LANES * bytes, stays || pair * rows > 1);
     UNROLL for (int j = 0; j < 4; j++) {
       size_t at = k + (size_t)j * LANES;
       vec v[2];
@@ -86,7 +92,7 @@ INLINE void dot_int8_blocks(const int pair, const int rows, dot_problem d) {
   for (; k + 128 <= d.depth; k += 128) {
     four factors[2];
     UNROLL for (int i = 0; i < pair; i++) {
-      ahead(d.w + (size_t)i * d.wBytes + k, 128);
+      ahead(d.w + (size_t)i * d.wBytes + k, 128, pair * rows > 1);
       factors[i] = halves_(d.scales + (size_t)i * d.scaleBytes + k / 16);
     }
     UNROLL for (int block = 0; block < 4; block++) {
@@ -238,7 +244,7 @@ INLINE void dot_int4(const lookup *table, const int pair, const int rows, dot_pr
     UNROLL for (int i = 0; i < pair; i++) {
       w[i] = d.w + (size_t)i * d.wBytes + k / 2;
       if (!table) scales[i] = d.scales + (size_t)i * d.scaleBytes + k / 16;
-      ahead(w[i], CHUNK / 2);
+      ahead(w[i], CHUNK / 2, pair * rows > 1);
     }
     dot_int4_chunk(table, pair, rows, &d, x, w, scales, s);
   }
@@ -272,7 +278,7 @@ INLINE void dot_pair(const int format, const int pair, const int rows, const tk_
   d.scaleBytes = d.depth / 16;
   switch (format) {
     case TK_INT8_ROW:
-      dot_dense(TK_INT8_ROW, pair, rows, d);
+      dot_dense(TK_INT8_ROW, pair, rows, false, d);
       for (int i = 0; i < pair; i++)
         for (int r = 0; r < rows; r++)
           d.y[(size_t)r * d.yStride + (size_t)i] *= half_(data + all + (n + (size_t)i) * 2);
@@ -289,7 +295,7 @@ INLINE void dot_pair(const int format, const int pair, const int rows, const tk_
       table = lookup_of(data + all / 2 + n / 32 * 32);
       dot_int4(&table, pair, rows, d);
       break;
-    default: dot_dense(format, pair, rows, d);
+    default: dot_dense(format, pair, rows, false, d);
   }
 }
 
@@ -332,7 +338,7 @@ enum { DOT_HEADS = LANES == 16 ? 8 : 4 };
 
 INLINE void dot_keys(const int format, const int pair, size_t rows, dot_problem d) {
 #define ROWS(r) \
-  case r: dot_dense(format, pair, r, d); break;
+  case r: dot_dense(format, pair, r, true, d); break;
   switch (rows) {
     ROWS(1) ROWS(2) ROWS(3) ROWS(4)
 #if LANES == 16

@@ -235,7 +235,7 @@ INLINE void fixed_row(const int format, const fixed_table *table, const int rows
   for (; chunk < whole; chunk++) {
     const uint8_t *w = p->w + chunk * CHUNK / half;
     const uint8_t *scales = p->scales ? p->scales + chunk * CHUNK / 16 : NULL;
-    ahead(w, CHUNK / half);
+    ahead(w, CHUNK / half, rows > 1);
     if (format == TK_INT8_BLOCK32) fixed_int8_chunk(rows, p, chunk, w, scales, s);
     else fixed_int4_chunk(table, rows, p, chunk, w, scales, s);
   }

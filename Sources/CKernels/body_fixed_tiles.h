@@ -79,7 +79,7 @@ static void packWeights(const tk_matrix *m, size_t first, size_t rows, size_t at
     size_t row = first + n, place = row * m->columns + at;
     const uint8_t *p = data + (isByte ? place : place / 2);
     const uint8_t *behind = data + (isByte ? all : all / 2);
-    // The next block of the row is read a whole pass over the activations later.
+    // The next block of the row is read when this one of all rows has been packed.
     for (size_t i = used; i < 2 * used; i += 64) __builtin_prefetch(p + i, 0, 2);
     if (count < TK_PAIR_DEPTH) p = memcpy(rest, p, used);
     if (m->format == TK_INT8_BLOCK32) {

@@ -1,8 +1,8 @@
 // Register tiles and packing for one instruction set.
 
 #define TILE_COLUMNS (2 * LANES)
-// Steps of a long product ahead of which its rows are asked for.
-#define AHEAD 512
+/// Steps of a product of packed rows ahead of which these are asked for.
+enum { AHEAD_STEPS = 512 };
 
 /// `b` is of halves or floats; long products of floats find `a` in the second-level cache in time.
 INLINE void tile_of(const int rows, const bool half, size_t depth, const float *a, size_t aStride,
@@ -18,7 +18,7 @@ INLINE void tile_of(const int rows, const bool half, size_t depth, const float *
   for (size_t k = 0; k < depth; k++, a += aStride, b = (const char *)b + bStride * width) {
     vec b0 = half ? widen_f16_(b) : load(b);
     vec b1 = half ? widen_f16_((const uint16_t *)b + LANES) : load((const float *)b + LANES);
-    if (!half) __builtin_prefetch(a + AHEAD * TILE_ROWS, 0, 2);
+    if (!half) __builtin_prefetch(a + AHEAD_STEPS * TILE_ROWS, 0, 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < rows; i++) {
       vec x = splat(a[i]);
@@ -134,8 +134,8 @@ static void transpose(const float *x, size_t stride, size_t columns, size_t dept
 static void columnSoftmax(float *s, size_t keys, float *inverse) {
   vec peak[2] = {load(s), load(s + LANES)}, sum[2] = {};
   for (size_t k = 1; k < keys; k++) {
-    peak[0] = greatest_(load(s + k * TILE_COLUMNS), peak[0]);
-    peak[1] = greatest_(load(s + k * TILE_COLUMNS + LANES), peak[1]);
+    peak[0] = max_(peak[0], load(s + k * TILE_COLUMNS));
+    peak[1] = max_(peak[1], load(s + k * TILE_COLUMNS + LANES));
   }
   for (int part = 0; part < 2; part++)
     peak[part] = select_(peak[part] < splat(-3e38f), splat(0), peak[part]);

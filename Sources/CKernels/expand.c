@@ -10,19 +10,21 @@ void tk_expand(const tk_matrix *m, size_t row, size_t column, size_t count, floa
   tk_best()->expand(m, row, column, count, out);
 }
 
-/// Has the rows of a table that lie in a file read from it together, and no others: a fault reads far
-/// more than a row, and one row after another.
-static void ask(const tk_matrix *table, const int32_t *ids, size_t count) {
+// A fault in a mapped file reads far more than a row, and one row after another.
+void tk_ask_rows(const tk_matrix *table, const int32_t *ids, size_t count) {
   size_t bytes = tk_row_bytes(table), page = (size_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = 0, to = 0;  // what was asked for last
   for (size_t i = 0; i < count; i++) {
-    if (ids[i] < 0 || (size_t)ids[i] >= table->rows || (i > 0 && ids[i] == ids[i - 1])) continue;
-    uintptr_t first = (uintptr_t)table->data + (size_t)ids[i] * bytes, start = first / page * page;
-    madvise((void *)start, first + bytes - start, MADV_WILLNEED);
+    if (ids[i] < 0 || (size_t)ids[i] >= table->rows) continue;
+    uintptr_t first = (uintptr_t)table->data + (size_t)ids[i] * bytes, end = first + bytes;
+    if (first >= from && end <= to) continue;
+    from = first / page * page;
+    to = round_up(end, page);
+    madvise((void *)from, end - from, MADV_WILLNEED);
   }
 }
 
 void tk_gather(const tk_matrix *table, const int32_t *ids, size_t count, float *out) {
-  ask(table, ids, count);
   for (size_t i = 0; i < count; i++) {
     float *row = out + i * table->columns;
     if (ids[i] < 0 || (size_t)ids[i] >= table->rows)

@@ -4,8 +4,6 @@
 
 #include "CKernels.h"
 
-/// Depth of the blocks in which long products are summed.
-enum { TK_DEPTH = 768 };
 /// Activation rows that meet a weight row at once in the dot-product form of a linear layer.
 enum { TK_DOT_ROWS = 4 };
 /// Most heads that share a pass over keys and values.
@@ -100,7 +98,7 @@ const tk_kernels *tk_named(const char *name);
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
 
-/// Most weight rows of a task of tiles: packed they stay in the second-level cache.
+/// Most weight rows of a task of tiles: packed they are to stay near while activations pass by.
 enum { TK_GROUP_COLUMNS = 128 };
 
 /// How a linear layer's results are divided into tasks of tiles.

@@ -13,6 +13,7 @@ typedef struct {
   float *packedX;    // [depth block][row tile][k][tileRows]
   float *perWorker;  // scratch of one worker after another
   size_t workerFloats;
+  size_t blockDepth;  // most of the depth that is summed at once
   tk_tile_tasks tiles;
 } linear_job;
 
@@ -66,9 +67,15 @@ static void dot_linear(tk_pool *pool, linear_job *job) {
 
 // MARK: - Many rows
 
-// The weights of a task's columns stay packed in the second-level cache while chunks of
-// activation rows pass by; one panel of them stays in the first-level cache for a whole chunk.
-enum { CHUNK_ROWS = 96 };
+// The weights of a task's columns stay packed while chunks of activation rows pass by. Results are
+// written once for each block of the depth; both sides of a product then come from the second-level
+// cache, which gives many times what a tile takes of them.
+enum { CHUNK_ROWS = 96, DEPTH = 768 };
+
+/// Most columns of a task, in whole tiles.
+static size_t group_columns(const tk_kernels *kernels, const tk_matrix *w) {
+  return min_size(TK_GROUP_COLUMNS, round_up(w->rows, (size_t)kernels->tileColumns));
+}
 
 static size_t chunk_rows(const tk_kernels *kernels) {
   return CHUNK_ROWS / (size_t)kernels->tileRows * (size_t)kernels->tileRows;
@@ -80,8 +87,8 @@ static void pack_task(void *context, int task, int worker) {
   size_t tileRows = (size_t)job->kernels->tileRows, depth = job->w->columns;
   size_t first = (size_t)task * tileRows, rows = min_size(tileRows, job->rows - first);
   size_t padded = round_up(job->rows, tileRows);
-  for (size_t block = 0; block < depth; block += TK_DEPTH) {
-    size_t count = min_size(TK_DEPTH, depth - block);
+  for (size_t block = 0; block < depth; block += DEPTH) {
+    size_t count = min_size(DEPTH, depth - block);
     job->kernels->packRows(job->x + first * depth + block, depth, rows, count,
                            job->packedX + block * padded + first * count);
   }
@@ -96,7 +103,7 @@ static void pack_weights(const linear_job *job, size_t first, size_t columns, si
     return;
   }
   // A stride that is no power of two keeps the rows in different cache sets.
-  size_t stride = TK_DEPTH + 16;
+  size_t stride = job->blockDepth + 16;
   for (size_t n = 0; n < columns; n++)
     job->kernels->expand(job->w, first + n, block, count, rows + n * stride);
   job->kernels->transpose(rows, stride, columns, count, out);
@@ -144,15 +151,15 @@ static void tile_task(void *context, int task, int worker) {
   const tk_tile_range mine = tk_tiles_of(&job->tiles, (size_t)task);
   const size_t start = mine.start, end = mine.end, first = mine.first, last = mine.last;
   float *b = job->perWorker + (size_t)worker * job->workerFloats;
-  float *rows = b + TK_DEPTH * TK_GROUP_COLUMNS;
-  float *edge = rows + (TK_DEPTH + 16) * tileColumns;
-  for (size_t block = 0; block < job->w->columns; block += TK_DEPTH) {
-    size_t count = min_size(TK_DEPTH, job->w->columns - block);
+  float *rows = b + job->blockDepth * group_columns(job->kernels, job->w);
+  float *edge = rows + (job->blockDepth + 16) * tileColumns;
+  for (size_t block = 0; block < job->w->columns; block += DEPTH) {
+    size_t count = min_size(DEPTH, job->w->columns - block);
     for (size_t r = start; r < end; r += chunk)
       for (size_t n = first; n < last; n += tileColumns) {
         tile_range at = {r, min_size(r + chunk, end), n, min_size(tileColumns, last - n), block,
                          count};
-        float *panel = b + (n - first) * TK_DEPTH;
+        float *panel = b + (n - first) * job->blockDepth;
         if (r == start) pack_weights(job, n, at.columns, block, count, rows, panel);
         tile_panel(job, at, panel, edge);
       }
@@ -162,10 +169,11 @@ static void tile_task(void *context, int task, int worker) {
 
 // MARK: - Entry
 
-static size_t worker_floats(const tk_kernels *kernels, size_t rows) {
+static size_t worker_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
   if (rows <= TK_DOT_LIMIT) return 0;
-  size_t columns = (size_t)kernels->tileColumns;
-  return TK_DEPTH * TK_GROUP_COLUMNS + (TK_DEPTH + 16) * columns + (size_t)kernels->tileRows * columns;
+  size_t columns = (size_t)kernels->tileColumns, depth = min_size(DEPTH, w->columns);
+  return round_up(depth * group_columns(kernels, w) + (depth + 16) * columns +
+                  (size_t)kernels->tileRows * columns, 16);
 }
 
 static size_t packed_floats(const tk_kernels *kernels, size_t rows, const tk_matrix *w) {
@@ -175,7 +183,7 @@ static size_t packed_floats(const tk_kernels *kernels, size_t rows, const tk_mat
 
 size_t tk_linear_scratch(const tk_pool *pool, size_t rows, const tk_matrix *w) {
   const tk_kernels *kernels = tk_pool_kernels(pool);
-  size_t workers = (size_t)tk_pool_threads(pool) * worker_floats(kernels, rows);
+  size_t workers = (size_t)tk_pool_threads(pool) * worker_floats(kernels, rows, w);
   return (packed_floats(kernels, rows, w) + workers) * sizeof(float);
 }
 
@@ -184,7 +192,8 @@ void tk_linear(tk_pool *pool, const float *x, size_t rows, const tk_matrix *w, c
   const tk_kernels *kernels = tk_pool_kernels(pool);
   linear_job job = {.kernels = kernels, .x = x, .w = w, .bias = bias, .y = y, .rows = rows};
   job.packedX = scratch;
-  job.workerFloats = worker_floats(kernels, rows);
+  job.blockDepth = min_size(DEPTH, w->columns);
+  job.workerFloats = worker_floats(kernels, rows, w);
   job.perWorker = job.packedX + packed_floats(kernels, rows, w);
   if (rows <= TK_DOT_LIMIT) {
     dot_linear(pool, &job);

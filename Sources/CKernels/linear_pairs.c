@@ -32,8 +32,8 @@ typedef struct {
 typedef struct {
   float expanded[DEPTH];
   int32_t rows[32][PAIRS + 16];
-  float units[SPAN * TK_GROUP_COLUMNS];
-  int32_t panels[SPAN * TK_GROUP_COLUMNS * PAIRS];  // [column tile][block of the span]
+  float units[SPAN * TK_GROUP_COLUMNS];             // [column tile][block of the span][column]
+  int32_t panels[SPAN * TK_GROUP_COLUMNS * PAIRS];  // the same with pairs before the columns
   float edge[16 * 32];
 } worker_scratch;
 
@@ -81,10 +81,10 @@ typedef struct {
   size_t block, blocks;    // depth
   int32_t *panel;          // [block of the span][pair][tileColumns]
   float *units;            // [block of the span][tileColumns]
-} panel_range;
+} panel_work;
 
 /// Up to `tileColumns` weight rows of the blocks of a span.
-static void pack_panel(const pair_job *job, worker_scratch *scratch, panel_range to) {
+static void pack_panel(const pair_job *job, worker_scratch *scratch, panel_work to) {
   size_t tileColumns = (size_t)job->kernels->tileColumns;
   for (size_t i = 0; i < to.blocks; i++) {
     size_t at = (to.block + i) * DEPTH, count = min_size(DEPTH, job->w->columns - at);
@@ -97,7 +97,7 @@ static void pack_panel(const pair_job *job, worker_scratch *scratch, panel_range
   }
 }
 
-static void tile_panel(const pair_job *job, panel_range at, float *edge) {
+static void tile_panel(const pair_job *job, panel_work at, float *edge) {
   size_t tileRows = (size_t)job->kernels->tileRows, width = job->w->rows;
   size_t tileColumns = (size_t)job->kernels->tileColumns;
   bool whole = at.columns == tileColumns;
@@ -127,7 +127,7 @@ static void tile_task(void *context, int task, int worker) {
     for (size_t r = start; r < end; r += chunk)
       for (size_t n = first; n < last; n += tileColumns) {
         size_t offset = (n - first) * SPAN;
-        panel_range at = {r, min_size(r + chunk, end), n, min_size(tileColumns, last - n),
+        panel_work at = {r, min_size(r + chunk, end), n, min_size(tileColumns, last - n),
                           block, min_size(SPAN, blocks_of(job->w) - block),
                           scratch->panels + offset * PAIRS, scratch->units + offset};
         if (r == start) pack_panel(job, scratch, at);

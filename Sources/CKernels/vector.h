@@ -27,13 +27,12 @@ INLINE vec fma_(vec a, vec b, vec c) {
 #endif
 }
 INLINE vec select_(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
-INLINE vec max_(vec a, vec b) { return select_(a < b, b, a); }
-/// `max_` in one instruction, the second where one of them is NaN.
-INLINE vec greatest_(vec a, vec b) {
+/// The larger of two numbers, `a` where one is NaN.
+INLINE vec max_(vec a, vec b) {
 #if LANES == 16
-  return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+  return (vec)_mm512_max_ps((__m512)b, (__m512)a);
 #else
-  return select_(a > b, a, b);
+  return select_(a < b, b, a);
 #endif
 }
 INLINE vec min_(vec a, vec b) { return select_(b < a, b, a); }
@@ -103,6 +102,7 @@ INLINE vec exp_polynomial_(vec x, vec *power) {
   *power = n;
   return p;
 }
+/// The same with the power as a whole number.
 INLINE vec exp_part_(vec x, ivec *power) {
   vec n, p = exp_polynomial_(x, &n);
   *power = __builtin_convertvector(n, ivec);
@@ -123,10 +123,11 @@ INLINE vec exp_down_(vec x) {
   vec part = exp_polynomial_(x, &n);
   __mmask16 normal = _mm512_cmp_ps_mask((__m512)x, (__m512)splat(-87.33f), _CMP_NLT_UQ);
   return (vec)_mm512_maskz_scalef_ps(normal, (__m512)part, (__m512)n);
-#endif
+#else
   ivec power;
   vec p = exp_part_(select_(x < splat(-87.33f), splat(-87.33f), x), &power);
   return select_(x < splat(-87.33f), splat(0), p * (vec)((power + 127) << 23));
+#endif
 }
 /// The same over the whole range.
 INLINE vec exp_(vec all) {

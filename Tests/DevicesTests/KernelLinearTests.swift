@@ -52,10 +52,25 @@ struct KernelLinearTests {
     }
   }
 
+  @Test(arguments: kernelSets, 0..<7)
+  func sumsGoOnFromBlockToBlock(set: String, index: Int) throws {
+    let pool = try KernelPool(set)
+    for (rows, columns, depth) in [(41, 33, 800), (103, 67, 1568), (43, 130, 1600)] {
+      let weight = StoredMatrix(StoredMatrix.formats[index], columns, depth, seed: depth)
+      var noise = Noise(rows)
+      let (x, bias) = (noise.floats(rows * depth), noise.floats(columns))
+      let y = linearProduct(x, rows, weight, bias: bias, pool)
+      let off = difference(y, x, rows, weight, bias: bias)
+      #expect(off < KernelTolerance.product, "\(rows)x\(columns)x\(depth) off by \(off)")
+    }
+  }
+
   @Test(arguments: kernelSets)
   func manyRowsSplitIntoTasks(set: String) throws {
     let pool = try KernelPool(set, threads: 3)
-    for (rows, columns, depth) in [(401, 130, 520), (200, 300, 300), (97, 129, 257)] {
+    for (rows, columns, depth) in [
+      (401, 130, 520), (200, 300, 300), (97, 129, 257), (103, 67, 769), (43, 130, 1601),
+    ] {
       let weight = StoredMatrix(TK_BF16, columns, depth, seed: rows)
       var noise = Noise(columns)
       let (x, bias) = (noise.floats(rows * depth), noise.floats(columns))
@@ -68,10 +83,10 @@ struct KernelLinearTests {
   @Test(arguments: kernelSets)
   func resultsDoNotDependOnThreads(set: String) throws {
     for format in StoredMatrix.formats {
-      for rows in [1, 3, 9, 41, 250] {
-        let weight = StoredMatrix(format, 203, 288, seed: rows)
+      for (rows, depth) in [(1, 288), (3, 288), (9, 288), (41, 288), (250, 288), (97, 1600)] {
+        let weight = StoredMatrix(format, 203, depth, seed: rows)
         var noise = Noise(5)
-        let x = noise.floats(rows * 288)
+        let x = noise.floats(rows * depth)
         let results = try [1, 2, 5].map {
           linearProduct(x, rows, weight, bias: nil, try KernelPool(set, threads: $0)).map(
             \.bitPattern

@@ -203,6 +203,9 @@ bool tk_use(const char *name);
 
 // MARK: - Movement
 
+/// Has the system read rows of a mapped table that are not in memory yet, those of all ids side by
+/// side and, scales left out, nothing else; ids outside the table are left out.
+void tk_ask_rows(const tk_matrix *table, const int32_t *ids, size_t count);
 /// Rows of a table by id; an id outside gives zeros.
 void tk_gather(const tk_matrix *table, const int32_t *ids, size_t count, float *out);
 /// `[rows, columns] → f32` of positions and rates; see the rotaryTable operation.

@@ -194,12 +194,15 @@ struct GatherStep: CPUStep {
   private let ids: Int
   private let tableType: TensorType
   private let count: Int
+  /// Whether the table may lie in a file.
+  private let isMapped: Bool
   var scratchOffset = 0
 
   init(_ node: Node, in graph: Graph) {
     self.node = node.id
     table = node.inputs[0]
     ids = node.inputs[1]
+    isMapped = graph.isConstant(table)
     tableType = graph.nodes[table].type
     count = node.type.shape[0]
   }
@@ -211,6 +214,7 @@ struct GatherStep: CPUStep {
       rows: tableType.shape[0],
       columns: tableType.shape.elementCount / max(tableType.shape[0], 1)
     )
+    if isMapped { tk_ask_rows(&matrix, frame.integers(ids), count) }
     tk_gather(&matrix, frame.integers(ids), count, frame.floats(node))
   }
 }

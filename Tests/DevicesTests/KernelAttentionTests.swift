@@ -187,7 +187,9 @@ struct KernelAttentionTests {
   func fullAttention(set: String) throws {
     let pool = try KernelPool(set)
     for tokens in [1, 2, 3, 4, 5, 13, 33, 70] {
-      for (heads, groups, size) in [(1, 1, 8), (3, 3, 20), (4, 2, 64), (8, 1, 32), (6, 2, 72)] {
+      for (heads, groups, size) in [
+        (1, 1, 8), (3, 3, 20), (4, 2, 64), (8, 1, 32), (6, 2, 7), (2, 1, 72),
+      ] {
         for keys in [1, 5, 31, 70, 300] {
           let c = AttentionCase(
             tokens: tokens,
